@@ -1,0 +1,41 @@
+//! Decisions: pure functions from a fleet, a command and a time to changes and events, or to a refusal.
+
+mod activate;
+mod adopt;
+mod advertise;
+mod ending;
+mod expire;
+mod forget;
+mod hear;
+mod mark_stale;
+mod reject;
+mod release;
+mod renew;
+mod reserve;
+mod rights;
+
+use crate::command::Command;
+use crate::decision::Decision;
+use crate::fleet::Fleet;
+use crate::refusal::Refusal;
+use crate::time::Timestamp;
+
+/// Decides one command. The same fleet, command and time always give the same decision; nothing is
+/// changed before [`Fleet::apply`].
+pub fn decide(fleet: &Fleet, command: Command, now: Timestamp) -> Result<Decision, Refusal> {
+    match command {
+        Command::Advertise { cluster, advertisement, holding } => {
+            advertise::advertise(fleet, cluster, *advertisement, holding, now)
+        }
+        Command::Hear { cluster } => Ok(hear::hear(fleet, cluster, now)),
+        Command::Reserve { id, ask, key, by } => reserve::reserve(fleet, id, *ask, key, by, now),
+        Command::Activate { id, by } => activate::activate(fleet, id, by, now),
+        Command::Renew { id, until, by } => renew::renew(fleet, id, until, by, now),
+        Command::Reject { id, reason, by } => reject::reject(fleet, id, reason, by, now),
+        Command::Release { id, by } => release::release(fleet, id, by, now),
+        Command::Expire { limit } => expire::expire(fleet, limit, now),
+        Command::MarkStale { limit } => Ok(mark_stale::mark_stale(fleet, limit, now)),
+        Command::Forget { cluster, by } => forget::forget(fleet, cluster, by, now),
+        Command::EndRecovery { cluster, by } => adopt::end_recovery(fleet, cluster, by, now),
+    }
+}

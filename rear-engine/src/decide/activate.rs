@@ -1,0 +1,38 @@
+//! Activate: the requester confirms that it uses what was promised.
+
+use super::rights::{Side, still_live, visible};
+use crate::command::Actor;
+use crate::decision::{Change, Decision, Event, Happening, Subject};
+use crate::fleet::Fleet;
+use crate::id::ReservationId;
+use crate::refusal::Refusal;
+use crate::reservation::{Phase, Reservation};
+use crate::time::Timestamp;
+
+pub(super) fn activate(
+    fleet: &Fleet,
+    id: ReservationId,
+    by: Actor,
+    now: Timestamp,
+) -> Result<Decision, Refusal> {
+    let (reservation, side) = visible(fleet, id, &by)?;
+    match side {
+        Side::Requester => {}
+        Side::Provider | Side::Administrator => {
+            return Err(Refusal::NotAllowed { allowed: "the requester" });
+        }
+    }
+    still_live(reservation, now)?;
+    let subject = Subject::Reservation(id);
+    if matches!(reservation.phase, Phase::Active(_)) {
+        return Ok(Decision::nothing(subject));
+    }
+    let activated = reservation.phase.clone().activated(now);
+    let phase = activated.map_err(|_| Refusal::AlreadyEnded(id))?;
+    let active = Reservation { phase, ..reservation.clone() };
+    Ok(Decision {
+        changes: vec![Change::Reservation(Box::new(active))],
+        events: vec![Event { at: now, subject: subject.clone(), what: Happening::Activated, by }],
+        subject,
+    })
+}

@@ -1,0 +1,134 @@
+//! Advertise: a cluster says what it has. The ledger does not change by it, except by adoption after a restore.
+
+use super::adopt::adopt;
+use crate::advertisement::{Advertisement, Holding};
+use crate::command::Actor;
+use crate::decision::{Change, Decision, Event, Happening, Subject};
+use crate::fleet::{Advertised, Cluster, ClusterRecord, Fleet};
+use crate::id::ClusterId;
+use crate::ledger::{Available, Ledger};
+use crate::refusal::Refusal;
+use crate::reservation::Reservation;
+use crate::time::Timestamp;
+
+pub(super) fn advertise(
+    fleet: &Fleet,
+    id: ClusterId,
+    advertisement: Advertisement,
+    holding: Option<Vec<Holding>>,
+    now: Timestamp,
+) -> Result<Decision, Refusal> {
+    let known = fleet.cluster(&id);
+    let before = known.map_or_else(|| ClusterRecord::new(id.clone()), |known| known.record().clone());
+    if let Some(kept) = &before.advertised
+        && !advertisement.may_replace(&kept.advertisement, now.since(kept.received_at))
+    {
+        return Err(Refusal::Outdated { kept: kept.advertisement.order });
+    }
+    let holding = holding.filter(|_| fleet.is_recovering(&before));
+    if holding.is_none()
+        && let Some(known) = known
+        && let Some(refreshed) = refresh(fleet, known, &advertisement, now)
+    {
+        return Ok(refreshed);
+    }
+    let news = News { fleet, known, before, now };
+    news.decide(advertisement, holding)
+}
+
+/// The same as before: most of the time, nothing that must survive a restart.
+fn refresh(
+    fleet: &Fleet,
+    known: &Cluster,
+    advertisement: &Advertisement,
+    now: Timestamp,
+) -> Option<Decision> {
+    let record = known.record();
+    let kept = record.advertisement()?;
+    if record.stale || !advertisement.says_the_same_as(kept) {
+        return None;
+    }
+    let kept_at = known.freshness_kept_at();
+    let old = kept_at.is_none_or(|kept| now.since(kept) >= fleet.policy().freshness_kept_for());
+    let restarted = advertisement.order.map(|order| order.epoch) != kept.order.map(|order| order.epoch);
+    let refreshed = Change::Refreshed {
+        cluster: record.id.clone(),
+        at: now,
+        timestamp: advertisement.timestamp,
+        order: advertisement.order,
+        durable: old || restarted,
+    };
+    let subject = Subject::Cluster(record.id.clone());
+    Some(Decision { subject, changes: vec![refreshed], events: Vec::new() })
+}
+
+/// An advertisement that says something new.
+struct News<'a> {
+    fleet: &'a Fleet,
+    known: Option<&'a Cluster>,
+    before: ClusterRecord,
+    now: Timestamp,
+}
+
+impl News<'_> {
+    fn decide(
+        &self,
+        advertisement: Advertisement,
+        holding: Option<Vec<Holding>>,
+    ) -> Result<Decision, Refusal> {
+        let mut ledger = self.known.map(|known| known.ledger().clone()).unwrap_or_default();
+        let recovered = holding.is_some();
+        let adopted = match holding {
+            Some(holding) => adopt(self.fleet, &self.before.id, holding, &mut ledger, self.now)?,
+            None => Vec::new(),
+        };
+        ledger.recount(&advertisement.consumed);
+        let after = ledger.available(&advertisement);
+        let record = ClusterRecord {
+            id: self.before.id.clone(),
+            advertised: Some(Advertised { advertisement, received_at: self.now }),
+            heard_at: self.before.heard_at,
+            stale: false,
+            recovered_in: if recovered { self.fleet.incarnation() } else { self.before.recovered_in },
+        };
+        Ok(Decision {
+            subject: Subject::Cluster(record.id.clone()),
+            events: self.events(&adopted, recovered, after),
+            changes: changes(record, adopted, &ledger),
+        })
+    }
+
+    fn events(&self, adopted: &[Reservation], recovered: bool, after: Available) -> Vec<Event> {
+        let was_overcommitted = self.known.is_some_and(Cluster::is_overcommitted);
+        let mut happened = vec![Happening::Advertised];
+        if self.before.stale {
+            happened.push(Happening::BecameFresh);
+        }
+        match (was_overcommitted, after.is_overcommitted()) {
+            (false, true) => happened.push(Happening::BecameOvercommitted),
+            (true, false) => happened.push(Happening::NoLongerOvercommitted),
+            (true, true) | (false, false) => {}
+        }
+        if recovered {
+            happened.push(Happening::Recovered);
+        }
+        let id = &self.before.id;
+        let of_cluster = happened.into_iter().map(|what| (Subject::Cluster(id.clone()), what));
+        let of_adopted =
+            adopted.iter().map(|held| (Subject::Reservation(held.id), Happening::Adopted));
+        let by = Actor::Cluster(id.clone());
+        let tell = |(subject, what)| Event { at: self.now, subject, what, by: by.clone() };
+        of_cluster.chain(of_adopted).map(tell).collect()
+    }
+}
+
+/// The cluster first: promises are entered into its ledger.
+fn changes(record: ClusterRecord, adopted: Vec<Reservation>, ledger: &Ledger) -> Vec<Change> {
+    let cluster = record.id.clone();
+    let mut changes = vec![Change::Cluster(Box::new(record))];
+    if !adopted.is_empty() {
+        changes.extend(adopted.into_iter().map(Box::new).map(Change::Reservation));
+        changes.push(Change::Ledger { cluster, total: ledger.total() });
+    }
+    changes
+}

@@ -1,0 +1,90 @@
+//! Reserve: find a provider, lock the capacity, or say for each cluster why not.
+
+use crate::ask::Ask;
+use crate::command::Actor;
+use crate::decision::{Change, Decision, Event, Happening, Subject};
+use crate::fleet::Fleet;
+use crate::id::{ClusterId, IdempotencyKey, ReservationId};
+use crate::ledger::LedgerError;
+use crate::place::select::choose;
+use crate::refusal::Refusal;
+use crate::reservation::{Phase, Reservation, Reserved};
+use crate::resources::Resources;
+use crate::time::Timestamp;
+
+pub(super) fn reserve(
+    fleet: &Fleet,
+    id: ReservationId,
+    ask: Ask,
+    key: Option<IdempotencyKey>,
+    by: Actor,
+    now: Timestamp,
+) -> Result<Decision, Refusal> {
+    may_ask(&ask, &by)?;
+    if let Some(made) = made_before(fleet, &ask, key.as_ref())? {
+        return Ok(Decision::nothing(Subject::Reservation(made)));
+    }
+    if fleet.reservation(id).is_some() {
+        return Err(Refusal::IdTaken(id));
+    }
+    let expires_at = end_of(fleet, &ask, now)?;
+    let provider = choose(fleet, &ask, now).map_err(Refusal::NoRoom)?;
+    let total = ledger_after(fleet, &provider, ask.resources())?;
+    let phase = Phase::Reserved(Reserved);
+    let reservation =
+        Reservation { id, ask, key, provider: provider.clone(), reserved_at: now, expires_at, phase };
+    let subject = Subject::Reservation(id);
+    Ok(Decision {
+        changes: vec![
+            Change::Reservation(Box::new(reservation)),
+            Change::Ledger { cluster: provider, total },
+        ],
+        events: vec![Event { at: now, subject: subject.clone(), what: Happening::Reserved, by }],
+        subject,
+    })
+}
+
+fn may_ask(ask: &Ask, by: &Actor) -> Result<(), Refusal> {
+    match by {
+        Actor::Cluster(cluster) if cluster == ask.requester() => Ok(()),
+        Actor::Cluster(_) => Err(Refusal::NotAllowed { allowed: "the requester" }),
+        Actor::Administrator(_) | Actor::Broker => Ok(()),
+    }
+}
+
+/// The reservation that this intent has already led to. Refusals are not remembered.
+fn made_before(
+    fleet: &Fleet,
+    ask: &Ask,
+    key: Option<&IdempotencyKey>,
+) -> Result<Option<ReservationId>, Refusal> {
+    let made = key.and_then(|key| fleet.reservation_by_key(ask.requester(), key));
+    match made {
+        Some(made) if made.ask == *ask => Ok(Some(made.id)),
+        Some(made) => Err(Refusal::KeyReused(made.id)),
+        None => Ok(None),
+    }
+}
+
+fn end_of(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Result<Option<Timestamp>, Refusal> {
+    let policy = fleet.policy();
+    let Some(duration) = policy.duration_for(ask.terms().duration) else { return Ok(None) };
+    let longest = policy.longest_duration();
+    if duration > longest {
+        return Err(Refusal::TooLong(longest));
+    }
+    Ok(Some(now.plus(duration)))
+}
+
+fn ledger_after(
+    fleet: &Fleet,
+    provider: &ClusterId,
+    amount: Resources,
+) -> Result<Resources, Refusal> {
+    let cluster = fleet.cluster(provider);
+    let total = cluster.map_or(Resources::NONE, |cluster| cluster.ledger().total());
+    total.checked_add(amount).ok_or_else(|| Refusal::Ledger {
+        cluster: provider.clone(),
+        source: LedgerError::Overflow,
+    })
+}

@@ -1,0 +1,42 @@
+//! Who may do what with a reservation: what is not yours does not exist.
+
+use crate::command::Actor;
+use crate::fleet::Fleet;
+use crate::id::ReservationId;
+use crate::refusal::Refusal;
+use crate::reservation::Reservation;
+use crate::time::Timestamp;
+
+/// The side of a reservation that someone stands on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Requester,
+    Provider,
+    Administrator,
+}
+
+/// A reservation as seen by someone who may see it.
+pub(super) fn visible<'a>(
+    fleet: &'a Fleet,
+    id: ReservationId,
+    by: &Actor,
+) -> Result<(&'a Reservation, Side), Refusal> {
+    let unknown = || Refusal::UnknownReservation(id);
+    let reservation = fleet.reservation(id).ok_or_else(unknown)?;
+    let side = match by {
+        Actor::Cluster(cluster) if cluster == reservation.requester() => Side::Requester,
+        Actor::Cluster(cluster) if *cluster == reservation.provider => Side::Provider,
+        Actor::Cluster(_) => return Err(unknown()),
+        Actor::Administrator(_) | Actor::Broker => Side::Administrator,
+    };
+    Ok((reservation, side))
+}
+
+/// What has ended, or should have ended by now, cannot be used any more.
+pub(super) fn still_live(reservation: &Reservation, now: Timestamp) -> Result<(), Refusal> {
+    if reservation.phase.is_live() && !reservation.is_due(now) {
+        Ok(())
+    } else {
+        Err(Refusal::AlreadyEnded(reservation.id))
+    }
+}

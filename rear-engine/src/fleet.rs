@@ -1,0 +1,248 @@
+//! Everything the engine knows, in memory: clusters with their ledgers, reservations, and what is derived from them.
+//!
+//! A fleet changes only by [`Fleet::apply`], with the changes of a decision or the records of a store.
+
+mod apply;
+mod timeline;
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+
+use crate::advertisement::Advertisement;
+use crate::id::{ClusterId, IdempotencyKey, ReservationId};
+use crate::ledger::{Available, Ledger};
+use crate::place::index::Index;
+use crate::policy::Policy;
+use crate::reservation::Reservation;
+use crate::time::Timestamp;
+use timeline::Timeline;
+
+pub use apply::Divergence;
+
+/// The first life of a ledger; each restore from a backup starts the next.
+pub const FIRST_INCARNATION: u64 = 1;
+
+/// Clusters, their ledgers and their reservations.
+#[derive(Debug, Clone)]
+pub struct Fleet {
+    policy: Policy,
+    incarnation: u64,
+    /// Every cluster is known to hold nothing else from incarnations up to this one.
+    recovered_through: u64,
+    clusters: FxHashMap<ClusterId, Cluster>,
+    reservations: FxHashMap<ReservationId, Reservation>,
+    by_key: FxHashMap<(ClusterId, IdempotencyKey), ReservationId>,
+    live_by_requester: FxHashMap<ClusterId, BTreeSet<ReservationId>>,
+    timeline: Timeline,
+    /// Clusters that may get promises.
+    index: Index,
+    /// Clusters that advertise and may get none: stale, overcommitted, recovering.
+    sidelined: BTreeSet<ClusterId>,
+}
+
+/// A cluster as the broker sees it.
+#[derive(Debug, Clone)]
+pub struct Cluster {
+    record: ClusterRecord,
+    /// When its freshness was last made durable.
+    freshness_kept_at: Option<Timestamp>,
+    /// When its last sign of life was last made durable.
+    presence_kept_at: Option<Timestamp>,
+    ledger: Ledger,
+    live: BTreeSet<ReservationId>,
+}
+
+/// What is remembered of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterRecord {
+    /// Its name.
+    pub id: ClusterId,
+    /// What it says of itself; `None` for one that only asks.
+    pub advertised: Option<Advertised>,
+    /// Its last sign of life over the API; `None` for one that was never heard.
+    pub heard_at: Option<Timestamp>,
+    /// Its advertisement was too old when last looked at.
+    pub stale: bool,
+    /// The last incarnation in which it said what it holds.
+    pub recovered_in: u64,
+}
+
+/// An advertisement and when it came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Advertised {
+    /// What the cluster says.
+    pub advertisement: Advertisement,
+    /// When it last said so, by the broker's clock.
+    pub received_at: Timestamp,
+}
+
+impl ClusterRecord {
+    /// A cluster of which nothing is known yet.
+    #[must_use]
+    pub fn new(id: ClusterId) -> Self {
+        Self { id, advertised: None, heard_at: None, stale: false, recovered_in: 0 }
+    }
+
+    /// What it says of itself.
+    #[must_use]
+    pub fn advertisement(&self) -> Option<&Advertisement> {
+        self.advertised.as_ref().map(|advertised| &advertised.advertisement)
+    }
+}
+
+impl Fleet {
+    /// An empty fleet in its first incarnation.
+    #[must_use]
+    pub fn new(policy: Policy) -> Self {
+        Self::restored(policy, FIRST_INCARNATION, FIRST_INCARNATION)
+    }
+
+    /// An empty fleet in a given incarnation, to be filled from records. Clusters that have not said
+    /// what they hold since `recovered_through` are recovering.
+    #[must_use]
+    pub fn restored(policy: Policy, incarnation: u64, recovered_through: u64) -> Self {
+        Self {
+            index: Index::new(policy.weights, policy.currency.clone()),
+            policy,
+            incarnation,
+            recovered_through,
+            clusters: FxHashMap::default(),
+            reservations: FxHashMap::default(),
+            by_key: FxHashMap::default(),
+            live_by_requester: FxHashMap::default(),
+            timeline: Timeline::default(),
+            sidelined: BTreeSet::new(),
+        }
+    }
+
+    /// The operator's rules.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Which life of the ledger this is.
+    #[must_use]
+    pub fn incarnation(&self) -> u64 {
+        self.incarnation
+    }
+
+    /// One cluster.
+    #[must_use]
+    pub fn cluster(&self, id: &ClusterId) -> Option<&Cluster> {
+        self.clusters.get(id)
+    }
+
+    /// Every cluster, in no order.
+    pub fn clusters(&self) -> impl Iterator<Item = &Cluster> {
+        self.clusters.values()
+    }
+
+    /// One reservation, live or ended.
+    #[must_use]
+    pub fn reservation(&self, id: ReservationId) -> Option<&Reservation> {
+        self.reservations.get(&id)
+    }
+
+    /// Every reservation that is remembered, in no order.
+    pub fn reservations(&self) -> impl Iterator<Item = &Reservation> {
+        self.reservations.values()
+    }
+
+    /// The reservation that a requester made under this key.
+    #[must_use]
+    pub fn reservation_by_key(
+        &self,
+        requester: &ClusterId,
+        key: &IdempotencyKey,
+    ) -> Option<&Reservation> {
+        let id = self.by_key.get(&(requester.clone(), key.clone()))?;
+        self.reservations.get(id)
+    }
+
+    /// The live promises to a requester, oldest first.
+    pub fn live_of_requester(&self, requester: &ClusterId) -> impl Iterator<Item = &Reservation> {
+        let ids = self.live_by_requester.get(requester).into_iter().flatten();
+        ids.filter_map(|id| self.reservations.get(id))
+    }
+
+    /// The live promises on a provider, oldest first.
+    pub fn live_of_provider(&self, provider: &ClusterId) -> impl Iterator<Item = &Reservation> {
+        let ids = self.clusters.get(provider).into_iter().flat_map(|cluster| &cluster.live);
+        ids.filter_map(|id| self.reservations.get(id))
+    }
+
+    /// The next moment at which [`Command::Expire`] or [`Command::MarkStale`] has something to do.
+    ///
+    /// [`Command::Expire`]: crate::command::Command::Expire
+    /// [`Command::MarkStale`]: crate::command::Command::MarkStale
+    #[must_use]
+    pub fn next_due(&self) -> Option<Timestamp> {
+        let gone = self.timeline.oldest_sign().map(|at| at.plus(self.policy.requester_gone_after));
+        let stale = self.timeline.oldest_advertisement().map(|at| at.plus(self.policy.stale_after));
+        [self.timeline.next_end(), gone, stale].into_iter().flatten().min()
+    }
+
+    /// What is due, in the order in which it became due.
+    pub(crate) fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    pub(crate) fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// Clusters that advertise and may get no promises, in order of their ids.
+    pub(crate) fn sidelined(&self) -> &BTreeSet<ClusterId> {
+        &self.sidelined
+    }
+
+    /// Whether this cluster may hold promises that the ledger does not know, after a restore.
+    #[must_use]
+    pub fn is_recovering(&self, record: &ClusterRecord) -> bool {
+        record.recovered_in.max(self.recovered_through) < self.incarnation
+    }
+
+    /// Whether the last advertisement is recent enough for new promises.
+    #[must_use]
+    pub fn is_fresh(&self, record: &ClusterRecord, now: Timestamp) -> bool {
+        record.advertised.as_ref().is_some_and(|advertised| {
+            now.since(advertised.received_at) < self.policy.stale_after
+        })
+    }
+}
+
+impl Cluster {
+    /// What is remembered of it.
+    #[must_use]
+    pub fn record(&self) -> &ClusterRecord {
+        &self.record
+    }
+
+    /// What is promised on it.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// What is left on it; `None` for one that does not advertise.
+    #[must_use]
+    pub fn available(&self) -> Option<Available> {
+        self.record.advertisement().map(|advertisement| self.ledger.available(advertisement))
+    }
+
+    /// Whether it has promised or used more than it has.
+    #[must_use]
+    pub fn is_overcommitted(&self) -> bool {
+        self.available().is_some_and(Available::is_overcommitted)
+    }
+
+    pub(crate) fn freshness_kept_at(&self) -> Option<Timestamp> {
+        self.freshness_kept_at
+    }
+
+    pub(crate) fn presence_kept_at(&self) -> Option<Timestamp> {
+        self.presence_kept_at
+    }
+}

@@ -1,0 +1,284 @@
+//! Making changes true in memory: the only place where a fleet is written.
+
+use thiserror::Error;
+
+use super::{Cluster, ClusterRecord, Fleet};
+use crate::decision::{Change, Decision};
+use crate::id::{ClusterId, ReservationId};
+use crate::ledger::{Ledger, LedgerError};
+use crate::place::index::Look;
+use crate::reservation::{Phase, Reservation};
+use crate::resources::Resources;
+use crate::time::Timestamp;
+
+/// Changes and fleet do not belong together: one of them is damaged, and nothing more may be decided.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Divergence {
+    /// A change names a cluster that is not there.
+    #[error("a change names the cluster {0}, which is not there")]
+    UnknownCluster(ClusterId),
+    /// A change names a reservation that is not there or lives.
+    #[error("a change drops the reservation {0}, which is not there or lives")]
+    NotEnded(ReservationId),
+    /// An ended reservation would live again, or move to another provider.
+    #[error("a change takes the reservation {0} backwards")]
+    Backwards(ReservationId),
+    /// The ledger does not add up.
+    #[error("the ledger of {cluster} says {ledger}, its reservations sum up to {sum}")]
+    Ledger {
+        /// Which cluster.
+        cluster: ClusterId,
+        /// What the change says.
+        ledger: Resources,
+        /// What the reservations say.
+        sum: Resources,
+    },
+    /// An entry does not fit into the ledger.
+    #[error("the reservation {id} does not fit into the ledger of its provider")]
+    Entry {
+        /// Which reservation.
+        id: ReservationId,
+        /// What is wrong.
+        source: LedgerError,
+    },
+    /// A forgotten cluster still has promises.
+    #[error("the forgotten cluster {0} still has promises")]
+    StillPromised(ClusterId),
+}
+
+impl Fleet {
+    /// Makes a whole decision true.
+    pub fn apply_all(&mut self, decision: Decision) -> Result<(), Divergence> {
+        decision.changes.into_iter().try_for_each(|change| self.apply(change))
+    }
+
+    /// Makes one change true. After an error the fleet must be built anew.
+    pub fn apply(&mut self, change: Change) -> Result<(), Divergence> {
+        match change {
+            Change::Cluster(record) => self.put_cluster(*record),
+            Change::Refreshed { cluster, at, timestamp, order, durable } => {
+                let kept = self.cluster_mut(&cluster)?;
+                let Some(advertised) = &mut kept.record.advertised else {
+                    return Err(Divergence::UnknownCluster(cluster));
+                };
+                let before = std::mem::replace(&mut advertised.received_at, at);
+                advertised.advertisement.timestamp = timestamp;
+                advertised.advertisement.order = order;
+                if durable {
+                    kept.freshness_kept_at = Some(at);
+                }
+                let before = (!kept.record.stale).then_some(before);
+                let after = (!kept.record.stale).then_some(at);
+                self.timeline.move_advertisement(&cluster, before, after);
+            }
+            Change::Heard { cluster, at, durable } => self.put_sign(cluster, at, durable),
+            Change::Reservation(reservation) => return self.put_reservation(*reservation),
+            Change::Ledger { cluster, total } => return self.check_ledger(&cluster, total),
+            Change::Forgotten(cluster) => return self.remove_cluster(&cluster),
+            Change::Dropped(id) => return self.drop_reservation(id),
+            Change::RecoveryEnded { incarnation } => self.end_recovery(incarnation),
+        }
+        Ok(())
+    }
+
+    /// Sorts the index once many clusters have been put: worth it after loading, never needed.
+    pub fn settle(&mut self) {
+        self.index.settle();
+    }
+
+    fn cluster_mut(&mut self, id: &ClusterId) -> Result<&mut Cluster, Divergence> {
+        self.clusters.get_mut(id).ok_or_else(|| Divergence::UnknownCluster(id.clone()))
+    }
+
+    fn cluster_or_new(&mut self, id: &ClusterId) -> &mut Cluster {
+        self.clusters.entry(id.clone()).or_insert_with(|| Cluster {
+            record: ClusterRecord::new(id.clone()),
+            freshness_kept_at: None,
+            presence_kept_at: None,
+            ledger: Ledger::default(),
+            live: std::collections::BTreeSet::new(),
+        })
+    }
+
+    fn put_cluster(&mut self, record: ClusterRecord) {
+        let id = record.id.clone();
+        let cluster = self.cluster_or_new(&id);
+        cluster.freshness_kept_at = record.advertised.as_ref().map(|kept| kept.received_at);
+        cluster.presence_kept_at = record.heard_at;
+        if let Some(advertisement) = record.advertisement() {
+            cluster.ledger.recount(&advertisement.consumed);
+        }
+        let before = std::mem::replace(&mut cluster.record, record);
+        let heard = cluster.record.heard_at;
+        let counts = |record: &ClusterRecord| {
+            let kept = record.advertised.as_ref().filter(|_| !record.stale);
+            kept.map(|advertised| advertised.received_at)
+        };
+        let (advertised_before, advertised_now) = (counts(&before), counts(&cluster.record));
+        self.timeline.move_advertisement(&id, advertised_before, advertised_now);
+        self.timeline.move_sign(&id, before.heard_at, heard);
+        self.reindex(&id);
+    }
+
+    fn put_sign(&mut self, id: ClusterId, at: Timestamp, durable: bool) {
+        let cluster = self.cluster_or_new(&id);
+        let before = cluster.record.heard_at.replace(at);
+        if durable {
+            cluster.presence_kept_at = Some(at);
+        }
+        self.timeline.move_sign(&id, before, Some(at));
+    }
+
+    fn put_reservation(&mut self, after: Reservation) -> Result<(), Divergence> {
+        let before = self.reservations.get(&after.id);
+        if before.is_some_and(|before| !may_follow(before, &after)) {
+            return Err(Divergence::Backwards(after.id));
+        }
+        let held_before = before.map_or(Resources::NONE, Reservation::held);
+        self.move_capacity(&after, held_before)?;
+        self.unlink(after.id);
+        self.link(&after);
+        self.reservations.insert(after.id, after);
+        Ok(())
+    }
+
+    fn move_capacity(&mut self, after: &Reservation, before: Resources) -> Result<(), Divergence> {
+        if before == after.held() {
+            return Ok(());
+        }
+        let id = after.id;
+        let provider = after.provider.clone();
+        let cluster = self.cluster_mut(&provider)?;
+        let entry = if before.is_none() {
+            let advertisement = cluster.record.advertisement();
+            let consumed = advertisement.map(|told| told.consumed.by(after.requester()));
+            cluster.live.insert(id);
+            cluster.ledger.hold(after.requester(), after.held(), consumed.unwrap_or_default())
+        } else {
+            cluster.live.remove(&id);
+            cluster.ledger.give_back(after.requester(), before)
+        };
+        entry.map_err(|source| Divergence::Entry { id, source })?;
+        self.reindex(&provider);
+        Ok(())
+    }
+
+    fn link(&mut self, reservation: &Reservation) {
+        let requester = reservation.requester();
+        if let Some(key) = &reservation.key {
+            self.by_key.insert((requester.clone(), key.clone()), reservation.id);
+        }
+        if reservation.phase.is_live() {
+            self.live_by_requester.entry(requester.clone()).or_default().insert(reservation.id);
+            self.timeline.add(reservation, self.heard_at(requester));
+        }
+    }
+
+    fn unlink(&mut self, id: ReservationId) {
+        let Some(reservation) = self.reservations.get(&id).filter(|kept| kept.phase.is_live())
+        else {
+            return;
+        };
+        let requester = reservation.requester();
+        let heard = self.clusters.get(requester).and_then(|cluster| cluster.record.heard_at);
+        self.timeline.remove(reservation, heard);
+        if let Some(ids) = self.live_by_requester.get_mut(requester) {
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.live_by_requester.remove(requester);
+            }
+        }
+    }
+
+    fn heard_at(&self, requester: &ClusterId) -> Option<Timestamp> {
+        self.clusters.get(requester).and_then(|cluster| cluster.record.heard_at)
+    }
+
+    fn check_ledger(&self, id: &ClusterId, total: Resources) -> Result<(), Divergence> {
+        let sum = self.clusters.get(id).map_or(Resources::NONE, |cluster| cluster.ledger.total());
+        if sum == total {
+            Ok(())
+        } else {
+            Err(Divergence::Ledger { cluster: id.clone(), ledger: total, sum })
+        }
+    }
+
+    fn remove_cluster(&mut self, id: &ClusterId) -> Result<(), Divergence> {
+        let cluster = self.cluster_mut(id)?;
+        if !cluster.live.is_empty() || self.live_by_requester.contains_key(id) {
+            return Err(Divergence::StillPromised(id.clone()));
+        }
+        if let Some(Cluster { record, .. }) = self.clusters.remove(id) {
+            let advertised = record.advertised.filter(|_| !record.stale);
+            let counted = advertised.map(|advertised| advertised.received_at);
+            self.timeline.move_advertisement(id, counted, None);
+            self.timeline.move_sign(id, record.heard_at, None);
+        }
+        self.reindex(id);
+        Ok(())
+    }
+
+    fn drop_reservation(&mut self, id: ReservationId) -> Result<(), Divergence> {
+        let ended = self.reservations.get(&id).is_some_and(|kept| !kept.phase.is_live());
+        if !ended {
+            return Err(Divergence::NotEnded(id));
+        }
+        if let Some(dropped) = self.reservations.remove(&id)
+            && let Some(key) = dropped.key
+        {
+            self.by_key.remove(&(dropped.ask.requester().clone(), key));
+        }
+        Ok(())
+    }
+
+    fn end_recovery(&mut self, incarnation: u64) {
+        self.recovered_through = self.recovered_through.max(incarnation);
+        let ids: Vec<ClusterId> = self.clusters.keys().cloned().collect();
+        for id in ids {
+            self.reindex(&id);
+        }
+    }
+
+    /// Brings the index up to date with one cluster. Only those that may get promises are in it.
+    fn reindex(&mut self, id: &ClusterId) {
+        if let Some(look) = self.look(id) {
+            self.sidelined.remove(id);
+            self.index.put(id, look);
+            return;
+        }
+        self.index.remove(id);
+        let advertises = |cluster: &Cluster| cluster.record.advertised.is_some();
+        if self.clusters.get(id).is_some_and(advertises) {
+            self.sidelined.insert(id.clone());
+        } else {
+            self.sidelined.remove(id);
+        }
+    }
+
+    fn look(&self, id: &ClusterId) -> Option<Look> {
+        let cluster = self.clusters.get(id)?;
+        let advertisement = cluster.record.advertisement()?;
+        let available = cluster.ledger.available(advertisement);
+        let eligible = !cluster.record.stale
+            && !available.is_overcommitted()
+            && !self.is_recovering(&cluster.record);
+        eligible.then(|| Look {
+            allocatable: advertisement.allocatable,
+            available: available.shown(),
+            cost: advertisement.cost.clone(),
+        })
+    }
+}
+
+/// A promise keeps its amounts, its sides and its key, and what has ended stays as it ended.
+fn may_follow(before: &Reservation, after: &Reservation) -> bool {
+    let same_promise =
+        before.ask == after.ask && before.provider == after.provider && before.key == after.key;
+    let forward = match (&before.phase, &after.phase) {
+        (Phase::Reserved(_), _) => true,
+        (Phase::Active(_), Phase::Reserved(_)) => false,
+        (Phase::Active(_), _) => true,
+        (Phase::Released(_) | Phase::Failed(_), _) => before == after,
+    };
+    same_promise && forward
+}

@@ -1,0 +1,13 @@
+//! Finding a provider: filter, score, select, and the explanation of both outcomes.
+//!
+//! [`filter`] and [`score`] are exact and say what is right. [`index`] and its columns are approximate
+//! and only say where it is not worth looking; [`select`] brings them together.
+
+mod columns;
+pub(crate) mod explain;
+pub(crate) mod filter;
+pub(crate) mod index;
+mod members;
+pub mod rank;
+pub mod score;
+pub(crate) mod select;

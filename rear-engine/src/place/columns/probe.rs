@@ -1,0 +1,118 @@
+//! A question to the columns: which rows come first for a request.
+
+use super::{DIMENSIONS, RATES, TOLERANCE};
+use crate::ask::Ask;
+use crate::policy::Weights;
+use crate::price::Price;
+use crate::resources::{Dimension, Resources};
+
+/// What makes a row come first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::place) enum Goal {
+    /// Fits, and a weighted sum of what stays free and of cost is high.
+    Score,
+    /// Fits, and costs little.
+    Cheap,
+    /// Fits, has a price, and costs much.
+    Dear,
+    /// Nearly fits.
+    NearlyFits,
+}
+
+/// A request as numbers.
+#[derive(Debug, Clone)]
+pub(in crate::place) struct Probe {
+    pub(super) goal: Goal,
+    /// The dimensions that count; `count` of them.
+    pub(super) dimensions: [usize; DIMENSIONS],
+    pub(super) count: usize,
+    /// By position in `dimensions`: how much is requested, and what a free share is worth.
+    pub(super) requested: [f32; DIMENSIONS],
+    pub(super) weight: [f32; DIMENSIONS],
+    /// What a summary's joint ratio is worth.
+    pub(super) joint: f32,
+    /// Cores, GiB and devices, and how many of the three count.
+    pub(super) amounts: [f32; RATES],
+    pub(super) rates: usize,
+    /// What a price below `dearest` is worth; 0 when cost does not count.
+    pub(super) saving: f32,
+    pub(super) dearest: f32,
+}
+
+impl Probe {
+    /// A probe for what an ask requests.
+    pub(in crate::place) fn new(goal: Goal, ask: &Ask) -> Self {
+        let resources = ask.resources();
+        let mut probe = Self {
+            goal,
+            dimensions: [0; DIMENSIONS],
+            count: 0,
+            requested: [0.0; DIMENSIONS],
+            weight: [0.0; DIMENSIONS],
+            joint: 0.0,
+            amounts: amounts(resources),
+            rates: if resources.get(Dimension::Gpu) > 0 { RATES } else { RATES - 1 },
+            saving: 0.0,
+            dearest: 0.0,
+        };
+        for dimension in ask.dimensions() {
+            probe.dimensions[probe.count] = dimension.index();
+            probe.requested[probe.count] = resources.get(dimension) as f32;
+            probe.count += 1;
+        }
+        probe
+    }
+
+    /// Free shares count by these weights, times `factor`; a negative one prefers full clusters.
+    pub(in crate::place) fn weigh_room(mut self, weights: Weights, factor: f32) -> Self {
+        self.joint = factor;
+        for position in 0..self.count {
+            let dimension = Dimension::ALL[self.dimensions[position]];
+            self.weight[position] = factor * weights.get(dimension) as f32;
+        }
+        self
+    }
+
+    /// Cost counts linearly, from `worth` at the cheapest to 0 at the dearest.
+    pub(in crate::place) fn weigh_cost(
+        mut self,
+        worth: f32,
+        cheapest: Price,
+        dearest: Price,
+    ) -> Self {
+        let span = (dearest.billionths() - cheapest.billionths()) as f32;
+        if span > 0.0 {
+            self.saving = worth / span;
+            self.dearest = dearest.billionths() as f32;
+        }
+        self
+    }
+
+    /// Rows whose key is further than this below the best one cannot be better.
+    pub(in crate::place) fn margin(&self, best: f32) -> f32 {
+        let scale = match self.goal {
+            Goal::Score => {
+                let room: f32 = self.weight.iter().map(|weight| weight.abs()).sum();
+                room + self.saving * self.dearest
+            }
+            Goal::Cheap | Goal::Dear => best.abs(),
+            Goal::NearlyFits => 1.0,
+        };
+        2.0 * TOLERANCE * scale
+    }
+
+    /// Whether the best of each column is a bound: it is where room is good and cost is bad.
+    pub(in crate::place) fn is_bounded_by_summaries(&self) -> bool {
+        match self.goal {
+            Goal::Score => self.joint >= 0.0,
+            Goal::Cheap => true,
+            Goal::Dear | Goal::NearlyFits => false,
+        }
+    }
+}
+
+fn amounts(resources: Resources) -> [f32; RATES] {
+    let cores = resources.get(Dimension::Cpu) as f32 / 1000.0;
+    let gib = resources.get(Dimension::Memory) as f32 / (1_u32 << 30) as f32;
+    [cores, gib, resources.get(Dimension::Gpu) as f32]
+}

@@ -1,0 +1,177 @@
+//! Computing the keys of 64 rows: plain loops over fixed arrays that compilers turn into vector instructions.
+//!
+//! The same loops are compiled twice, for every x86-64 and for those with AVX2, and chosen at run time:
+//! no build flag ties a binary to a machine.
+// The one unsafe call of the crate: entering a function that is compiled for AVX2, after the
+// processor said that it has it. Measured in benches/decide.rs: without it scans take about twice as long.
+#![allow(unsafe_code)]
+// `always`: the loops must be compiled as part of each of the two callers.
+#![allow(clippy::inline_always)]
+
+use super::probe::{Goal, Probe};
+use super::{Columns, LANES, Lane, TOLERANCE, largest};
+
+/// Which table is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::place) enum Table {
+    Rows,
+    /// The best of each column of 64 rows.
+    Summaries,
+}
+
+impl Columns {
+    /// Writes the key of each of 64 rows, `-∞` for those that are out of the question, and returns the largest.
+    pub(in crate::place) fn keys(
+        &self,
+        table: Table,
+        lane: usize,
+        probe: &Probe,
+        keys: &mut Lane,
+    ) -> f32 {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has AVX2, as the line above asked; nothing else is required.
+            return unsafe { keys_avx2(self, table, lane, probe, keys) };
+        }
+        keys_portable(self, table, lane, probe, keys)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn keys_avx2(c: &Columns, table: Table, lane: usize, probe: &Probe, keys: &mut Lane) -> f32 {
+    keys_portable(c, table, lane, probe, keys)
+}
+
+#[inline(always)]
+fn keys_portable(c: &Columns, table: Table, lane: usize, probe: &Probe, keys: &mut Lane) -> f32 {
+    match probe.count {
+        2 => keys_of::<2>(c, table, lane, probe, keys),
+        3 => keys_of::<3>(c, table, lane, probe, keys),
+        _ => keys_of::<4>(c, table, lane, probe, keys),
+    }
+    largest(keys)
+}
+
+#[inline(always)]
+fn keys_of<const D: usize>(
+    columns: &Columns,
+    table: Table,
+    lane: usize,
+    probe: &Probe,
+    keys: &mut Lane,
+) {
+    let rows = Rows::<D>::new(columns, lane, probe);
+    match probe.goal {
+        Goal::Score => {
+            let joint = (table == Table::Summaries).then(|| &columns.joint[lane]);
+            match joint {
+                None => rows.room(probe, keys),
+                Some(joint) => rows.room_of_summary(probe, joint, keys),
+            }
+            if probe.saving > 0.0 {
+                let price = prices(columns, lane, probe);
+                for i in 0..LANES {
+                    let price = if price[i] < probe.dearest { price[i] } else { probe.dearest };
+                    keys[i] += probe.saving * (probe.dearest - price);
+                }
+            }
+        }
+        Goal::Cheap => {
+            let price = prices(columns, lane, probe);
+            rows.where_it_fits(probe, keys, |i| -price[i]);
+        }
+        Goal::Dear => {
+            let price = prices(columns, lane, probe);
+            rows.where_it_fits(probe, keys, |i| {
+                if price[i] < f32::INFINITY { price[i] } else { f32::NEG_INFINITY }
+            });
+        }
+        Goal::NearlyFits => rows.filled(probe, keys),
+    }
+}
+
+/// The columns that a request looks at.
+struct Rows<'a, const D: usize> {
+    ratio: [&'a Lane; D],
+    inverse: [&'a Lane; D],
+}
+
+impl<'a, const D: usize> Rows<'a, D> {
+    #[inline(always)]
+    fn new(columns: &'a Columns, lane: usize, probe: &Probe) -> Self {
+        Self {
+            ratio: std::array::from_fn(|d| &columns.ratio[probe.dimensions[d]][lane]),
+            inverse: std::array::from_fn(|d| &columns.inverse[probe.dimensions[d]][lane]),
+        }
+    }
+
+    /// The share that stays free in one dimension.
+    #[inline(always)]
+    fn left(&self, probe: &Probe, d: usize, i: usize) -> f32 {
+        self.ratio[d][i] - probe.requested[d] * self.inverse[d][i]
+    }
+
+    #[inline(always)]
+    fn where_it_fits(&self, probe: &Probe, keys: &mut Lane, key: impl Fn(usize) -> f32) {
+        for i in 0..LANES {
+            let mut worst = f32::INFINITY;
+            for d in 0..D {
+                let left = self.left(probe, d, i);
+                worst = if left < worst { left } else { worst };
+            }
+            keys[i] = if worst >= -TOLERANCE { key(i) } else { f32::NEG_INFINITY };
+        }
+    }
+
+    #[inline(always)]
+    fn room(&self, probe: &Probe, keys: &mut Lane) {
+        self.where_it_fits(probe, keys, |i| {
+            let mut sum = 0.0;
+            for d in 0..D {
+                sum += probe.weight[d] * self.left(probe, d, i);
+            }
+            sum
+        });
+    }
+
+    /// As [`Rows::room`], with the joint ratio in place of the ratios of CPU and memory.
+    #[inline(always)]
+    fn room_of_summary(&self, probe: &Probe, joint: &Lane, keys: &mut Lane) {
+        self.where_it_fits(probe, keys, |i| {
+            let mut sum = probe.joint * joint[i];
+            for d in 0..2 {
+                sum -= probe.weight[d] * probe.requested[d] * self.inverse[d][i];
+            }
+            for d in 2..D {
+                sum += probe.weight[d] * self.left(probe, d, i);
+            }
+            sum
+        });
+    }
+
+    /// How much of the request is there, in the dimension that lacks most.
+    #[inline(always)]
+    fn filled(&self, probe: &Probe, keys: &mut Lane) {
+        for i in 0..LANES {
+            let mut worst = 1.0;
+            for d in 0..D {
+                let filled = self.ratio[d][i] / (self.inverse[d][i] * probe.requested[d]);
+                worst = if filled < worst { filled } else { worst };
+            }
+            keys[i] = if self.ratio[0][i] >= 0.0 { worst } else { f32::NEG_INFINITY };
+        }
+    }
+}
+
+#[inline(always)]
+fn prices(columns: &Columns, lane: usize, probe: &Probe) -> Lane {
+    let mut price = [0.0; LANES];
+    for r in 0..probe.rates {
+        let rate = &columns.rate[r][lane];
+        for i in 0..LANES {
+            price[i] += probe.amounts[r] * rate[i];
+        }
+    }
+    price
+}

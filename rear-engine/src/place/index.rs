@@ -1,0 +1,296 @@
+//! The fleet as a request sees it: one row for each distinct look, in packed columns, with a bound for every 64 rows.
+//!
+//! Clusters that offer the same are the same to a request, whatever they are called: they share a row.
+//! A search visits a block of 64 rows only if the best that the block could offer comes near the best
+//! found so far, and compares exactly only rows that come near it themselves.
+
+use rustc_hash::FxHashMap;
+
+use super::columns::probe::Probe;
+use super::columns::{Columns, LANES, Lane, Numbers};
+use super::columns::{Table, vector_weights};
+use super::members::Members;
+use crate::id::ClusterId;
+use crate::policy::Weights;
+use crate::price::{Cost, Currency};
+use crate::resources::{DIMENSIONS, Dimension, Resources};
+
+/// What a request sees of a cluster that may get promises.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Look {
+    pub(crate) allocatable: Resources,
+    pub(crate) available: Resources,
+    pub(crate) cost: Option<Cost>,
+}
+
+/// Clusters with the same look.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub(super) look: Look,
+    members: Members,
+}
+
+impl Row {
+    /// The clusters that look so, in order of their ids.
+    pub(super) fn members(&self) -> impl Iterator<Item = &ClusterId> {
+        self.members.iter()
+    }
+}
+
+/// Rows, where they are, and their columns.
+#[derive(Debug, Clone)]
+pub(crate) struct Index {
+    weights: [f32; DIMENSIONS],
+    currency: Option<Currency>,
+    rows: Vec<Option<Row>>,
+    vacant: Vec<usize>,
+    row_of_cluster: FxHashMap<ClusterId, usize>,
+    row_of_look: FxHashMap<Look, usize>,
+    columns: Columns,
+    /// Row `i` is the best of each column of lane `i` of `columns`.
+    summaries: Columns,
+    /// Rows that were put somewhere without regard to their size since the last sort.
+    unsorted: usize,
+}
+
+impl Index {
+    pub(crate) fn new(weights: Weights, currency: Option<Currency>) -> Self {
+        Self {
+            weights: vector_weights(weights),
+            currency,
+            rows: Vec::new(),
+            vacant: Vec::new(),
+            row_of_cluster: FxHashMap::default(),
+            row_of_look: FxHashMap::default(),
+            columns: Columns::default(),
+            summaries: Columns::default(),
+            unsorted: 0,
+        }
+    }
+
+    /// Puts a cluster where its look belongs.
+    pub(crate) fn put(&mut self, id: &ClusterId, look: Look) {
+        let before = self.row_of_cluster.get(id).copied();
+        if let Some(row) = before
+            && self.rows[row].as_ref().is_some_and(|row| row.look == look)
+        {
+            return;
+        }
+        match (before, self.row_of_look.get(&look).copied()) {
+            (_, Some(shared)) => {
+                self.remove(id);
+                self.join(shared, id);
+            }
+            (Some(own), None) if self.is_alone(own) => self.write(own, look, id.clone()),
+            (_, None) => {
+                self.remove(id);
+                let row = self.take_vacant();
+                self.write(row, look, id.clone());
+                self.unsorted += 1;
+            }
+        }
+        if self.unsorted > self.rows.len() / 2 + LANES {
+            self.settle();
+        }
+    }
+
+    /// Takes a cluster out, if it is there.
+    pub(crate) fn remove(&mut self, id: &ClusterId) {
+        let Some(row) = self.row_of_cluster.remove(id) else { return };
+        if self.is_alone(row) {
+            self.clear(row);
+            self.vacant.push(row);
+        } else if let Some(shared) = &mut self.rows[row] {
+            shared.members.remove(id);
+        }
+    }
+
+    /// How many clusters there are.
+    pub(crate) fn len(&self) -> usize {
+        self.row_of_cluster.len()
+    }
+
+    fn is_alone(&self, row: usize) -> bool {
+        self.rows[row].as_ref().is_some_and(|row| row.members.is_single())
+    }
+
+    fn join(&mut self, row: usize, id: &ClusterId) {
+        if let Some(shared) = &mut self.rows[row] {
+            shared.members.add(id.clone());
+            self.row_of_cluster.insert(id.clone(), row);
+        }
+    }
+
+    fn take_vacant(&mut self) -> usize {
+        self.vacant.pop().unwrap_or_else(|| {
+            let row = self.rows.len();
+            self.rows.push(None);
+            if self.columns.lanes() * LANES == row {
+                self.columns.add_lane();
+            }
+            row
+        })
+    }
+
+    fn clear(&mut self, row: usize) {
+        if let Some(old) = self.rows[row].take() {
+            self.row_of_look.remove(&old.look);
+        }
+        self.columns.set(row, Numbers::VACANT);
+        self.summarise(row / LANES);
+    }
+
+    fn write(&mut self, row: usize, look: Look, id: ClusterId) {
+        if let Some(old) = self.rows[row].take() {
+            self.row_of_look.remove(&old.look);
+        }
+        let comparable = look.cost.as_ref().filter(|cost| Some(&cost.currency) == self.currency.as_ref());
+        let numbers = Numbers::of(look.allocatable, look.available, comparable, self.weights);
+        self.columns.set(row, numbers);
+        self.summarise(row / LANES);
+        self.row_of_look.insert(look.clone(), row);
+        self.row_of_cluster.insert(id.clone(), row);
+        self.rows[row] = Some(Row { look, members: Members::One(id) });
+    }
+
+    fn summarise(&mut self, lane: usize) {
+        if self.summaries.lanes() * LANES <= lane {
+            self.summaries.add_lane();
+        }
+        self.summaries.set(lane, self.columns.best_of(lane));
+    }
+
+    /// Sorts rows by size: blocks of clusters of one size have tight bounds. Only speed depends on it.
+    pub(crate) fn settle(&mut self) {
+        let mut rows: Vec<Row> = std::mem::take(&mut self.rows).into_iter().flatten().collect();
+        rows.sort_by_cached_key(|row| size_class(row.look.allocatable));
+        let mut sorted = Self { currency: self.currency.take(), ..Self::new(Weights::default(), None) };
+        sorted.weights = self.weights;
+        for Row { look, members } in rows {
+            let row = sorted.take_vacant();
+            for id in members.iter() {
+                sorted.row_of_cluster.insert(id.clone(), row);
+            }
+            if let Some(first) = members.iter().next().cloned() {
+                sorted.write(row, look, first);
+            }
+            if let Some(written) = &mut sorted.rows[row] {
+                written.members = members;
+            }
+        }
+        *self = sorted;
+    }
+
+    /// Finds the row that `judge` likes best. `judge` is exact and is asked about a row only if it may
+    /// be better than all before it; it returns `None` for a row that will not do.
+    pub(super) fn best<'a, K: Ord>(
+        &'a self,
+        probe: &Probe,
+        mut judge: impl FnMut(&'a Row) -> Option<K>,
+    ) -> Option<K> {
+        let mut search = Search { index: self, probe, best: None, floor: f32::NEG_INFINITY };
+        if probe.is_bounded_by_summaries() {
+            // The most promising block first: what it yields rules most others out.
+            if let Some(block) = search.most_promising_block() {
+                search.visit(block, &mut judge);
+            }
+            search.visit_promising_blocks(&mut judge);
+        } else {
+            for block in 0..self.columns.lanes() {
+                search.visit(block, &mut judge);
+            }
+        }
+        search.best
+    }
+
+    /// Shows every row that comes close enough to the best ones, best first within 64.
+    /// `keep` returns the lowest key that still matters.
+    pub(super) fn each_near_best(&self, probe: &Probe, mut keep: impl FnMut(&Row, f32) -> f32) {
+        let mut floor = f32::NEG_INFINITY;
+        let mut keys: Lane = [0.0; LANES];
+        for block in 0..self.columns.lanes() {
+            let mut largest = self.columns.keys(Table::Rows, block, probe, &mut keys);
+            while largest > f32::NEG_INFINITY && largest >= floor {
+                let lane = position_of(&keys, largest);
+                if let Some(row) = self.row(block, lane) {
+                    floor = keep(row, largest);
+                }
+                keys[lane] = f32::NEG_INFINITY;
+                largest = keys.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            }
+        }
+    }
+
+    fn row(&self, block: usize, lane: usize) -> Option<&Row> {
+        self.rows.get(block * LANES + lane)?.as_ref()
+    }
+}
+
+/// One walk over the blocks.
+struct Search<'a, 'p, K> {
+    index: &'a Index,
+    probe: &'p Probe,
+    best: Option<K>,
+    /// Keys below this cannot be better than `best`.
+    floor: f32,
+}
+
+impl<'a, K: Ord> Search<'a, '_, K> {
+    fn most_promising_block(&self) -> Option<usize> {
+        let mut keys: Lane = [0.0; LANES];
+        let mut best = (f32::NEG_INFINITY, None);
+        for lane in 0..self.index.summaries.lanes() {
+            let key = self.index.summaries.keys(Table::Summaries, lane, self.probe, &mut keys);
+            if key > best.0 {
+                best = (key, Some(lane * LANES + position_of(&keys, key)));
+            }
+        }
+        best.1
+    }
+
+    fn visit_promising_blocks(&mut self, judge: &mut impl FnMut(&'a Row) -> Option<K>) {
+        let mut keys: Lane = [0.0; LANES];
+        for lane in 0..self.index.summaries.lanes() {
+            let largest = self.index.summaries.keys(Table::Summaries, lane, self.probe, &mut keys);
+            if largest < self.floor {
+                continue;
+            }
+            for (position, &key) in keys.iter().enumerate() {
+                if key >= self.floor && key > f32::NEG_INFINITY {
+                    self.visit(lane * LANES + position, judge);
+                }
+            }
+        }
+    }
+
+    fn visit(&mut self, block: usize, judge: &mut impl FnMut(&'a Row) -> Option<K>) {
+        let mut keys: Lane = [0.0; LANES];
+        let mut largest = self.index.columns.keys(Table::Rows, block, self.probe, &mut keys);
+        while largest > f32::NEG_INFINITY && largest >= self.floor {
+            let lane = position_of(&keys, largest);
+            if let Some(verdict) = self.index.row(block, lane).and_then(&mut *judge)
+                && self.best.as_ref().is_none_or(|best| *best < verdict)
+            {
+                self.best = Some(verdict);
+                self.floor = self.floor.max(largest - self.probe.margin(largest));
+            }
+            keys[lane] = f32::NEG_INFINITY;
+            largest = keys.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        }
+    }
+}
+
+fn position_of(keys: &Lane, key: f32) -> usize {
+    keys.iter().position(|&other| other == key).unwrap_or_default()
+}
+
+/// Clusters of nearly the same size are neighbours: eight classes for each doubling of CPU, then of memory.
+fn size_class(allocatable: Resources) -> (u32, u32, u64) {
+    let class = |amount: u64| {
+        let magnitude = amount.max(1).ilog2();
+        let eighth = (u128::from(amount) * 8 >> magnitude) & 7;
+        magnitude * 8 + u32::try_from(eighth).unwrap_or_default()
+    };
+    let memory = allocatable.get(Dimension::Memory);
+    (class(allocatable.get(Dimension::Cpu)), class(memory), memory)
+}

@@ -1,0 +1,191 @@
+//! The score of a cluster for a request, in integers: what decides, and how it is shown.
+
+use std::fmt;
+
+use super::index::Look;
+use crate::ask::{Ask, Strategy};
+use crate::fleet::Cluster;
+use crate::policy::{Policy, Weights};
+use crate::price::{Cost, Currency, Price};
+use crate::resources::{DIMENSIONS, Dimension};
+
+/// The whole, in billionths: shares are floored to this.
+pub const WHOLE: u64 = 1_000_000_000;
+
+const PERCENT: u64 = 100;
+
+/// A score: `value` of at most `out_of`. Scores of one request compare by value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Score {
+    value: u64,
+    out_of: u64,
+}
+
+impl Score {
+    /// A score from a share in billionths.
+    #[must_use]
+    pub const fn from_share(share: u64) -> Self {
+        Self { value: share, out_of: WHOLE }
+    }
+
+    /// What decides.
+    #[must_use]
+    pub const fn value(self) -> u64 {
+        self.value
+    }
+
+    /// The score in hundredths of a percent, floored: 0 to 10 000.
+    #[must_use]
+    pub fn basis_points(self) -> u64 {
+        let scaled = u128::from(self.value) * 10_000 / u128::from(self.out_of.max(1));
+        u64::try_from(scaled).unwrap_or(u64::MAX)
+    }
+}
+
+impl fmt::Display for Score {
+    /// `52.16`, of 100.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let points = self.basis_points();
+        write!(f, "{}.{:02}", points / 100, points % 100)
+    }
+}
+
+/// The parts of a score, each of 100, in the dimensions that count.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Parts {
+    /// By dimension, in the order of [`Dimension::ALL`]; `None` where it does not count.
+    pub room: [Option<Score>; DIMENSIONS],
+    /// From 100 for the cheapest that fits to 0 for the dearest, where cost counts.
+    pub cost: Option<Score>,
+}
+
+/// The displayed score of a cluster: the share of CPU and memory that is free, with nothing requested.
+#[must_use]
+pub fn displayed(cluster: &Cluster, weights: Weights) -> Option<Score> {
+    let advertisement = cluster.record().advertisement()?;
+    let available = cluster.available()?.shown();
+    let mut score = Score { value: 0, out_of: 0 };
+    for dimension in [Dimension::Cpu, Dimension::Memory] {
+        let weight = u64::from(weights.get(dimension));
+        let free = share(available.get(dimension), advertisement.allocatable.get(dimension));
+        score.value += weight * free;
+        score.out_of += weight * WHOLE;
+    }
+    Some(score)
+}
+
+/// `part / whole` in billionths, floored; nothing of nothing is 0.
+pub(crate) fn share(part: u64, whole: u64) -> u64 {
+    if whole == 0 {
+        return 0;
+    }
+    let share = u128::from(part) * u128::from(WHOLE) / u128::from(whole);
+    u64::try_from(share).unwrap_or(u64::MAX)
+}
+
+/// What the scores of one request are measured with.
+pub(crate) struct Yardstick<'a> {
+    ask: &'a Ask,
+    weights: Weights,
+    pub(super) strategy: Strategy,
+    cost_share: u64,
+    pub(super) currency: Option<&'a Currency>,
+    /// The cheapest and the dearest of the clusters that fit, where cost counts and one has a price.
+    pub(super) prices: Option<(Price, Price)>,
+}
+
+impl<'a> Yardstick<'a> {
+    pub(crate) fn new(policy: &'a Policy, ask: &'a Ask) -> Self {
+        let ceiling = ask.terms().ceiling.as_ref();
+        Self {
+            ask,
+            weights: policy.weights,
+            strategy: ask.terms().strategy.unwrap_or(policy.strategy),
+            cost_share: policy.cost_share.get().into(),
+            currency: ceiling.map(|ceiling| &ceiling.currency).or(policy.currency.as_ref()),
+            prices: None,
+        }
+    }
+
+    /// Whether prices must be known before anything can be scored.
+    pub(super) fn counts_cost(&self) -> bool {
+        match self.strategy {
+            Strategy::Balanced | Strategy::Cheapest => true,
+            Strategy::Headroom | Strategy::Binpack => false,
+        }
+    }
+
+    /// What the request costs on a cluster that charges in its currency.
+    pub(super) fn price(&self, cost: Option<&Cost>) -> Option<Price> {
+        let cost = cost.filter(|cost| Some(&cost.currency) == self.currency)?;
+        Some(cost.of(self.ask.resources()))
+    }
+
+    /// The sum of the weights that count.
+    pub(super) fn weight(&self) -> u64 {
+        self.ask.dimensions().map(|dimension| u64::from(self.weights.get(dimension))).sum()
+    }
+
+    /// The score of a cluster that fits.
+    pub(super) fn score(&self, look: &Look) -> Score {
+        let room = || -> u64 {
+            let weighted = |dimension| {
+                u64::from(self.weights.get(dimension)) * self.room(look, dimension)
+            };
+            self.ask.dimensions().map(weighted).sum()
+        };
+        match self.strategy {
+            Strategy::Headroom | Strategy::Binpack => {
+                Score { value: room(), out_of: self.weight() * WHOLE }
+            }
+            Strategy::Cheapest => Score::from_share(self.cheapness(look.cost.as_ref())),
+            Strategy::Balanced => {
+                let cheapness = self.weight() * self.cheapness(look.cost.as_ref());
+                Score {
+                    value: (PERCENT - self.cost_share) * room() + self.cost_share * cheapness,
+                    out_of: PERCENT * self.weight() * WHOLE,
+                }
+            }
+        }
+    }
+
+    /// The same, part by part.
+    pub(super) fn parts(&self, look: &Look) -> Parts {
+        let mut parts = Parts::default();
+        for dimension in self.ask.dimensions() {
+            parts.room[dimension.index()] = Some(Score::from_share(self.room(look, dimension)));
+        }
+        if self.counts_cost() {
+            parts.cost = Some(Score::from_share(self.cheapness(look.cost.as_ref())));
+        }
+        parts
+    }
+
+    /// What a dimension is worth: the share that stays free, or for bin packing the share that does not.
+    fn room(&self, look: &Look, dimension: Dimension) -> u64 {
+        let left = look.available.get(dimension).saturating_sub(self.ask.resources().get(dimension));
+        let free = share(left, look.allocatable.get(dimension));
+        match self.strategy {
+            Strategy::Binpack => WHOLE.saturating_sub(free),
+            Strategy::Headroom | Strategy::Balanced | Strategy::Cheapest => free,
+        }
+    }
+
+    /// From a whole for the cheapest to 0 for the dearest; no price counts as the dearest.
+    fn cheapness(&self, cost: Option<&Cost>) -> u64 {
+        let (Some(price), Some((cheapest, dearest))) = (self.price(cost), self.prices) else {
+            return 0;
+        };
+        let mut span = dearest.billionths().saturating_sub(cheapest.billionths());
+        let mut saved = dearest.billionths().saturating_sub(price.billionths());
+        if span == 0 {
+            return WHOLE;
+        }
+        // Prices of 2⁹⁸ billionths and more: the lowest bits give way to the multiplication.
+        if span >> 98 > 0 {
+            span >>= 32;
+            saved >>= 32;
+        }
+        u64::try_from(saved * u128::from(WHOLE) / span).unwrap_or(WHOLE)
+    }
+}

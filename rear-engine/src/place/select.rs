@@ -1,0 +1,139 @@
+//! Choosing the provider: the highest score, ties to the smaller id.
+
+use std::cmp::Reverse;
+
+use super::columns::probe::{Goal, Probe};
+use super::filter::{lack, reason};
+use super::index::{Look, Row};
+use super::score::Yardstick;
+use super::{explain, rank};
+use crate::ask::{Ask, Strategy};
+use crate::fleet::{Cluster, Fleet};
+use crate::id::ClusterId;
+use crate::price::Price;
+use crate::refusal::{NoRoom, Obstacle, Reason};
+use crate::time::Timestamp;
+
+/// Chooses a provider, or says for each cluster why not.
+pub(crate) fn choose(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Result<ClusterId, NoRoom> {
+    if let Some(target) = &ask.terms().target {
+        return only(fleet, target, ask, now);
+    }
+    let chosen = if index_can_answer(fleet, ask) {
+        by_index(fleet, ask, now)
+    } else {
+        by_plain_scan(fleet, ask, now)
+    };
+    chosen.ok_or_else(|| explain::no_room(fleet, ask, now))
+}
+
+fn only(
+    fleet: &Fleet,
+    target: &ClusterId,
+    ask: &Ask,
+    now: Timestamp,
+) -> Result<ClusterId, NoRoom> {
+    let obstacle = match fleet.cluster(target) {
+        None => Some(Reason::Unknown),
+        Some(cluster) => reason(fleet, cluster, ask, now),
+    };
+    match obstacle {
+        None => Ok(target.clone()),
+        Some(reason) => Err(NoRoom {
+            candidates: vec![Obstacle { cluster: target.clone(), reason }],
+            considered: 1,
+        }),
+    }
+}
+
+/// The columns hold prices in the broker's currency, and no labels.
+fn index_can_answer(fleet: &Fleet, ask: &Ask) -> bool {
+    let yardstick = Yardstick::new(fleet.policy(), ask);
+    let comparable = !yardstick.counts_cost() || yardstick.currency == fleet.policy().currency.as_ref();
+    ask.terms().preferred.is_empty() && comparable
+}
+
+/// The plain way, which says what is right: every cluster, exactly.
+pub(crate) fn by_plain_scan(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Option<ClusterId> {
+    rank::fitting(fleet, ask, now).into_iter().max().map(|best| best.cluster.clone())
+}
+
+/// The fast way to the same answer.
+pub(crate) fn by_index(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Option<ClusterId> {
+    let contest = Contest { fleet, ask, now };
+    let mut yardstick = Yardstick::new(fleet.policy(), ask);
+    if yardstick.counts_cost() {
+        yardstick.prices = contest.prices(&yardstick);
+    }
+    let probe = probe_for(fleet, ask, &yardstick);
+    let best = fleet.index().best(&probe, |row| {
+        let winner = contest.first_eligible(row)?;
+        Some((yardstick.score(&row.look).value(), Reverse(winner)))
+    });
+    best.map(|(_, Reverse(winner))| winner.clone())
+}
+
+// Approximate by purpose: these numbers only prune.
+#[allow(clippy::float_arithmetic, clippy::cast_precision_loss)]
+fn probe_for(fleet: &Fleet, ask: &Ask, yardstick: &Yardstick<'_>) -> Probe {
+    let policy = fleet.policy();
+    let probe = Probe::new(Goal::Score, ask);
+    let cost_share = f32::from(policy.cost_share.get()) / 100.0;
+    let (room, worth) = match yardstick.strategy {
+        Strategy::Headroom => (1.0, 0.0),
+        Strategy::Binpack => (-1.0, 0.0),
+        Strategy::Cheapest => (0.0, 1.0),
+        Strategy::Balanced => (1.0 - cost_share, cost_share * yardstick.weight() as f32),
+    };
+    let probe = probe.weigh_room(policy.weights, room);
+    match yardstick.prices {
+        Some((cheapest, dearest)) => probe.weigh_cost(worth, cheapest, dearest),
+        None => probe,
+    }
+}
+
+/// One request and those who may serve it.
+struct Contest<'a> {
+    fleet: &'a Fleet,
+    ask: &'a Ask,
+    now: Timestamp,
+}
+
+impl<'a> Contest<'a> {
+    /// The first cluster of a row, by id, that the request may go to.
+    fn first_eligible<'r>(&self, row: &'r Row) -> Option<&'r ClusterId> {
+        if lack(row.look.available, self.ask).is_some() {
+            return None;
+        }
+        row.members().find(|id| self.may_serve(id))
+    }
+
+    fn may_serve(&self, id: &ClusterId) -> bool {
+        let obstacle = |cluster: &Cluster| reason(self.fleet, cluster, self.ask, self.now);
+        self.fleet.cluster(id).is_some_and(|cluster| obstacle(cluster).is_none())
+    }
+
+    /// The cheapest and the dearest price among the clusters that fit.
+    fn prices(&self, yardstick: &Yardstick<'_>) -> Option<(Price, Price)> {
+        let price = |row: &'a Row| {
+            let price = yardstick.price(row.look.cost.as_ref())?;
+            self.first_eligible(row).map(|_| price)
+        };
+        let cheap = Probe::new(Goal::Cheap, self.ask);
+        let index = self.fleet.index();
+        let Reverse(cheapest) = index.best(&cheap, |row| price(row).map(Reverse))?;
+        let dear = Probe::new(Goal::Dear, self.ask);
+        let dearest = index.best(&dear, price)?;
+        Some((cheapest, dearest))
+    }
+}
+
+/// What a request sees of one cluster.
+pub(super) fn look_of(cluster: &Cluster) -> Option<Look> {
+    let advertisement = cluster.record().advertisement()?;
+    Some(Look {
+        allocatable: advertisement.allocatable,
+        available: cluster.available()?.shown(),
+        cost: advertisement.cost.clone(),
+    })
+}

@@ -1,0 +1,16 @@
+//! What the engine promises, as claims that can fail. One binary: linking is slow on two cores.
+
+mod advertisements;
+mod durations;
+mod explanations;
+mod ids;
+mod ledgers;
+mod lifecycle;
+mod placement;
+mod prices;
+mod properties;
+mod quantities;
+mod recovery;
+mod worked_examples;
+
+mod stage;

@@ -1,0 +1,83 @@
+//! The project's own commands, reached as `cargo xtask …`: test, setup, tidy, ci.
+
+#![expect(
+    clippy::print_stdout,
+    reason = "a command-line program talks on standard output"
+)]
+
+mod ci;
+mod failed;
+mod fuzz_corpus;
+mod invocation;
+#[cfg(test)]
+mod planted;
+mod root;
+mod setup;
+mod stopwatch;
+mod suites;
+mod test;
+mod tidy;
+mod tools;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::failed::Failed;
+
+/// The project's own commands.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask")]
+enum Command {
+    /// Run every test suite this machine can run, and name those it cannot
+    Test {
+        /// Fail when a suite cannot run on this machine
+        #[arg(long)]
+        require_all: bool,
+    },
+    /// Install what the suites and the checks need; what is there already is kept
+    Setup,
+    /// Check what a compiler does not: arrows between crates, orphan files, links, paths
+    Tidy,
+    /// Run every check of a change: format, lints, tidy, dependencies, docs, all tests
+    Ci,
+}
+
+fn main() -> ExitCode {
+    match dispatch(&Command::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failed) => ExitCode::FAILURE,
+    }
+}
+
+fn dispatch(command: &Command) -> Result<(), Failed> {
+    let root = root::workspace_root()?;
+    match command {
+        Command::Test { require_all } => test::run(&root, *require_all),
+        Command::Setup => setup::run(&root),
+        Command::Tidy => tidy::run(&root),
+        Command::Ci => ci::run(&root),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Command::command().debug_assert();
+    }
+
+    #[test]
+    fn require_all_is_off_unless_asked() {
+        let asked = |words: &[&str]| match Command::parse_from(words) {
+            Command::Test { require_all } => require_all,
+            _ => panic!("expected the test command"),
+        };
+        assert!(!asked(&["xtask", "test"]));
+        assert!(asked(&["xtask", "test", "--require-all"]));
+    }
+}

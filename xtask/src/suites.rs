@@ -1,0 +1,87 @@
+//! The table of test suites that `cargo xtask test` runs.
+//!
+//! A further suite is one more entry of [`ALL`].
+
+use std::path::Path;
+
+use crate::fuzz_corpus;
+use crate::invocation::Invocation;
+
+/// A set of tests that passes or fails as one.
+pub(crate) struct Suite {
+    pub(crate) name: &'static str,
+    pub(crate) shows: &'static str,
+    /// Succeeds on a machine that can run the suite; otherwise says what is missing and
+    /// the remedy, in one sentence.
+    pub(crate) requirement: fn(&Path) -> Result<(), String>,
+    /// What to run, in order; an error is a failure of the suite.
+    pub(crate) commands: fn(&Path) -> Result<Vec<Invocation>, String>,
+}
+
+pub(crate) const ALL: &[Suite] = &[
+    Suite {
+        name: "workspace",
+        shows: "unit and integration tests of every crate",
+        requirement: rust_alone,
+        commands: |_| {
+            one_command("cargo test --locked --workspace --lib --bins --tests --examples")
+        },
+    },
+    Suite {
+        name: "docs",
+        shows: "the examples in the documentation compile and hold",
+        requirement: rust_alone,
+        commands: |_| one_command("cargo test --locked --workspace --doc"),
+    },
+    Suite {
+        name: "example",
+        shows: "the engine places a reservation as a library user would",
+        requirement: rust_alone,
+        commands: |_| {
+            one_command("cargo run --locked --quiet --package rear-engine --example place")
+        },
+    },
+    Suite {
+        name: "benches",
+        shows: "every benchmark runs once",
+        requirement: rust_alone,
+        commands: |_| {
+            one_command("cargo bench --locked --package rear-benches --bench decide -- --test")
+        },
+    },
+    Suite {
+        name: "fuzz-corpus",
+        shows: "every fuzz target accepts its committed corpus",
+        requirement: fuzz_corpus::requirement,
+        commands: fuzz_corpus::commands,
+    },
+];
+
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the type that every requirement has"
+)]
+fn rust_alone(_root: &Path) -> Result<(), String> {
+    Ok(())
+}
+
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the type that every list of commands has"
+)]
+fn one_command(line: &str) -> Result<Vec<Invocation>, String> {
+    Ok(vec![Invocation::new(line)])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn suites_have_names_of_their_own() {
+        let names: BTreeSet<_> = ALL.iter().map(|suite| suite.name).collect();
+        assert_eq!(names.len(), ALL.len());
+    }
+}
