@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc)]
 
 pub mod faults;
+pub mod fleets;
 pub mod model;
 pub mod script;
 pub mod world;

@@ -10,14 +10,18 @@
 pub(super) mod probe;
 mod scan;
 
-pub(super) use scan::Table;
-
 use crate::policy::Weights;
 use crate::price::Cost;
 use crate::resources::{DIMENSIONS, Dimension, Resources};
 
 /// Rows that are scanned together.
 pub(super) const LANES: usize = 64;
+
+/// Which sums summaries hold: bit 0 for GPU, bit 1 for storage.
+const JOINTS: usize = 4;
+
+/// The free share of a row that nothing fits into. Finite, so that no weight makes it undefined.
+const NOTHING: f32 = -1e30;
 
 /// Rates: for cores, GiB and devices.
 const RATES: usize = 3;
@@ -35,9 +39,16 @@ pub(super) struct Columns {
     ratio: [Vec<Lane>; DIMENSIONS],
     inverse: [Vec<Lane>; DIMENSIONS],
     rate: [Vec<Lane>; RATES],
-    /// `Σ weight × ratio` over CPU and memory. Only summaries use it: the best sum in a block is less
-    /// than the sum of the best ratios, which belong to different rows.
-    joint: Vec<Lane>,
+}
+
+/// The best of every 64 rows of a table: row `i` stands for lane `i`.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Summaries {
+    best: Columns,
+    /// `Σ weight × ratio` over the dimensions that a request may count: CPU and memory, with or without
+    /// GPU and storage. The best sum in a block is less than the sum of the best ratios, which belong to
+    /// different rows.
+    joint: [Vec<Lane>; JOINTS],
 }
 
 /// One row as numbers.
@@ -46,25 +57,18 @@ pub(super) struct Numbers {
     ratio: [f32; DIMENSIONS],
     inverse: [f32; DIMENSIONS],
     rate: [f32; RATES],
-    joint: f32,
 }
 
 impl Numbers {
     /// A row that nothing fits into.
     pub(super) const VACANT: Self = Self {
-        ratio: [f32::NEG_INFINITY; DIMENSIONS],
+        ratio: [NOTHING; DIMENSIONS],
         inverse: [f32::INFINITY; DIMENSIONS],
         rate: [f32::INFINITY; RATES],
-        joint: f32::NEG_INFINITY,
     };
 
     /// A cluster with these amounts; `cost` only if it is in the currency that prices are compared in.
-    pub(super) fn of(
-        allocatable: Resources,
-        available: Resources,
-        cost: Option<&Cost>,
-        weights: [f32; DIMENSIONS],
-    ) -> Self {
+    pub(super) fn of(allocatable: Resources, available: Resources, cost: Option<&Cost>) -> Self {
         let mut row = Self::VACANT;
         for dimension in Dimension::ALL {
             let d = dimension.index();
@@ -77,7 +81,6 @@ impl Numbers {
         if let Some(cost) = cost {
             row.rate = [cost.cpu, cost.memory, cost.gpu].map(|rate| rate.billionths() as f32);
         }
-        row.joint = weights[0] * row.ratio[0] + weights[1] * row.ratio[1];
         row
     }
 }
@@ -90,7 +93,7 @@ pub(super) fn vector_weights(weights: Weights) -> [f32; DIMENSIONS] {
 impl Columns {
     /// How many lanes there are.
     pub(super) fn lanes(&self) -> usize {
-        self.joint.len()
+        self.ratio[0].len()
     }
 
     /// Adds 64 vacant rows.
@@ -104,20 +107,54 @@ impl Columns {
     }
 
     fn each_column(&mut self, row: Numbers, mut write: impl FnMut(&mut Vec<Lane>, f32)) {
-        let numbers = row.ratio.into_iter().chain(row.inverse).chain(row.rate).chain([row.joint]);
+        let numbers = row.ratio.into_iter().chain(row.inverse).chain(row.rate);
         let columns = self.ratio.iter_mut().chain(&mut self.inverse).chain(&mut self.rate);
-        for (column, number) in columns.chain([&mut self.joint]).zip(numbers) {
+        for (column, number) in columns.zip(numbers) {
             write(column, number);
         }
     }
 
     /// The best of each column in 64 rows: a row that is at least as good as each of them.
-    pub(super) fn best_of(&self, lane: usize) -> Numbers {
+    fn best_of(&self, lane: usize) -> Numbers {
         Numbers {
             ratio: self.ratio.each_ref().map(|column| largest(&column[lane])),
             inverse: self.inverse.each_ref().map(|column| smallest(&column[lane])),
             rate: self.rate.each_ref().map(|column| smallest(&column[lane])),
-            joint: largest(&self.joint[lane]),
+        }
+    }
+
+    /// The best sums in 64 rows.
+    fn joints_of(&self, lane: usize, weights: [f32; DIMENSIONS]) -> [f32; JOINTS] {
+        let [cpu, memory, gpu, storage] = self.ratio.each_ref().map(|column| &column[lane]);
+        std::array::from_fn(|joint| {
+            let with_gpu = if joint & 1 > 0 { weights[2] } else { 0.0 };
+            let with_storage = if joint & 2 > 0 { weights[3] } else { 0.0 };
+            let sums: Lane = std::array::from_fn(|i| {
+                let base = weights[0] * cpu[i] + weights[1] * memory[i];
+                base + with_gpu * gpu[i] + with_storage * storage[i]
+            });
+            largest(&sums)
+        })
+    }
+}
+
+impl Summaries {
+    /// How many lanes of summaries there are.
+    pub(super) fn lanes(&self) -> usize {
+        self.best.lanes()
+    }
+
+    /// Sums up one lane of a table again.
+    pub(super) fn refresh(&mut self, table: &Columns, lane: usize, weights: [f32; DIMENSIONS]) {
+        if self.lanes() * LANES <= lane {
+            self.best.add_lane();
+            for joint in &mut self.joint {
+                joint.push([NOTHING; LANES]);
+            }
+        }
+        self.best.set(lane, table.best_of(lane));
+        for (column, joint) in self.joint.iter_mut().zip(table.joints_of(lane, weights)) {
+            column[lane / LANES][lane % LANES] = joint;
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn no_room(fleet: &Fleet, ask: &Ask, now: Timestamp) -> NoRoom {
 pub(super) fn closest(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Vec<Obstacle> {
     let mut nearest = Nearest { fleet, ask, now, kept: BinaryHeap::new() };
     let probe = Probe::new(Goal::NearlyFits, ask);
-    fleet.index().each_near_best(&probe, |row, _| {
+    fleet.index().each_above(&probe, |row| {
         nearest.consider(row);
         nearest.floor(&probe)
     });

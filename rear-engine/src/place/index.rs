@@ -7,8 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use super::columns::probe::Probe;
-use super::columns::{Columns, LANES, Lane, Numbers};
-use super::columns::{Table, vector_weights};
+use super::columns::{Columns, LANES, Lane, Numbers, Summaries, vector_weights};
 use super::members::Members;
 use crate::id::ClusterId;
 use crate::policy::Weights;
@@ -47,8 +46,7 @@ pub(crate) struct Index {
     row_of_cluster: FxHashMap<ClusterId, usize>,
     row_of_look: FxHashMap<Look, usize>,
     columns: Columns,
-    /// Row `i` is the best of each column of lane `i` of `columns`.
-    summaries: Columns,
+    summaries: Summaries,
     /// Rows that were put somewhere without regard to their size since the last sort.
     unsorted: usize,
 }
@@ -63,7 +61,7 @@ impl Index {
             row_of_cluster: FxHashMap::default(),
             row_of_look: FxHashMap::default(),
             columns: Columns::default(),
-            summaries: Columns::default(),
+            summaries: Summaries::default(),
             unsorted: 0,
         }
     }
@@ -145,7 +143,7 @@ impl Index {
             self.row_of_look.remove(&old.look);
         }
         let comparable = look.cost.as_ref().filter(|cost| Some(&cost.currency) == self.currency.as_ref());
-        let numbers = Numbers::of(look.allocatable, look.available, comparable, self.weights);
+        let numbers = Numbers::of(look.allocatable, look.available, comparable);
         self.columns.set(row, numbers);
         self.summarise(row / LANES);
         self.row_of_look.insert(look.clone(), row);
@@ -154,10 +152,7 @@ impl Index {
     }
 
     fn summarise(&mut self, lane: usize) {
-        if self.summaries.lanes() * LANES <= lane {
-            self.summaries.add_lane();
-        }
-        self.summaries.set(lane, self.columns.best_of(lane));
+        self.summaries.refresh(&self.columns, lane, self.weights);
     }
 
     /// Sorts rows by size: blocks of clusters of one size have tight bounds. Only speed depends on it.
@@ -181,42 +176,41 @@ impl Index {
         *self = sorted;
     }
 
-    /// Finds the row that `judge` likes best. `judge` is exact and is asked about a row only if it may
-    /// be better than all before it; it returns `None` for a row that will not do.
+    /// Finds the row that `judge` likes best. `judge` is exact; it is asked about a row only if that may
+    /// be better than the best so far, which it is told, and answers `None` if it is not better.
     pub(super) fn best<'a, K: Ord>(
         &'a self,
         probe: &Probe,
-        mut judge: impl FnMut(&'a Row) -> Option<K>,
+        judge: impl FnMut(&'a Row, Option<&K>) -> Option<K>,
     ) -> Option<K> {
-        let mut search = Search { index: self, probe, best: None, floor: f32::NEG_INFINITY };
+        let mut search = Search { index: self, probe, judge, best: None, floor: f32::NEG_INFINITY };
         if probe.is_bounded_by_summaries() {
             // The most promising block first: what it yields rules most others out.
             if let Some(block) = search.most_promising_block() {
-                search.visit(block, &mut judge);
+                search.visit(block);
             }
-            search.visit_promising_blocks(&mut judge);
+            search.visit_promising_blocks();
         } else {
-            for block in 0..self.columns.lanes() {
-                search.visit(block, &mut judge);
-            }
+            (0..self.columns.lanes()).rev().for_each(|block| search.visit(block));
         }
         search.best
     }
 
-    /// Shows every row that comes close enough to the best ones, best first within 64.
-    /// `keep` returns the lowest key that still matters.
-    pub(super) fn each_near_best(&self, probe: &Probe, mut keep: impl FnMut(&Row, f32) -> f32) {
+    /// Shows every row whose key is not below the floor, which `keep` returns anew each time. Large
+    /// clusters come first: they are the likelier ones to raise it.
+    pub(super) fn each_above(&self, probe: &Probe, mut keep: impl FnMut(&Row) -> f32) {
         let mut floor = f32::NEG_INFINITY;
         let mut keys: Lane = [0.0; LANES];
-        for block in 0..self.columns.lanes() {
-            let mut largest = self.columns.keys(Table::Rows, block, probe, &mut keys);
-            while largest > f32::NEG_INFINITY && largest >= floor {
-                let lane = position_of(&keys, largest);
-                if let Some(row) = self.row(block, lane) {
-                    floor = keep(row, largest);
+        for block in (0..self.columns.lanes()).rev() {
+            if self.columns.keys(block, probe, &mut keys) < floor {
+                continue;
+            }
+            for (lane, &key) in keys.iter().enumerate() {
+                if key >= floor
+                    && let Some(row) = self.row(block, lane)
+                {
+                    floor = keep(row);
                 }
-                keys[lane] = f32::NEG_INFINITY;
-                largest = keys.iter().copied().fold(f32::NEG_INFINITY, f32::max);
             }
         }
     }
@@ -227,55 +221,65 @@ impl Index {
 }
 
 /// One walk over the blocks.
-struct Search<'a, 'p, K> {
+struct Search<'a, 'p, K, J> {
     index: &'a Index,
     probe: &'p Probe,
+    judge: J,
     best: Option<K>,
     /// Keys below this cannot be better than `best`.
     floor: f32,
 }
 
-impl<'a, K: Ord> Search<'a, '_, K> {
+impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J> {
     fn most_promising_block(&self) -> Option<usize> {
-        let mut keys: Lane = [0.0; LANES];
+        let mut bounds: Lane = [0.0; LANES];
         let mut best = (f32::NEG_INFINITY, None);
         for lane in 0..self.index.summaries.lanes() {
-            let key = self.index.summaries.keys(Table::Summaries, lane, self.probe, &mut keys);
-            if key > best.0 {
-                best = (key, Some(lane * LANES + position_of(&keys, key)));
+            let bound = self.index.summaries.bounds(lane, self.probe, &mut bounds);
+            if bound > best.0 {
+                best = (bound, Some(lane * LANES + position_of(&bounds, bound)));
             }
         }
         best.1
     }
 
-    fn visit_promising_blocks(&mut self, judge: &mut impl FnMut(&'a Row) -> Option<K>) {
-        let mut keys: Lane = [0.0; LANES];
+    fn visit_promising_blocks(&mut self) {
+        let mut bounds: Lane = [0.0; LANES];
         for lane in 0..self.index.summaries.lanes() {
-            let largest = self.index.summaries.keys(Table::Summaries, lane, self.probe, &mut keys);
-            if largest < self.floor {
+            if self.index.summaries.bounds(lane, self.probe, &mut bounds) < self.floor {
                 continue;
             }
-            for (position, &key) in keys.iter().enumerate() {
-                if key >= self.floor && key > f32::NEG_INFINITY {
-                    self.visit(lane * LANES + position, judge);
+            for (position, &bound) in bounds.iter().enumerate() {
+                if bound >= self.floor && bound > f32::NEG_INFINITY {
+                    self.visit(lane * LANES + position);
                 }
             }
         }
     }
 
-    fn visit(&mut self, block: usize, judge: &mut impl FnMut(&'a Row) -> Option<K>) {
+    /// The most promising row first: what it yields rules most others out.
+    fn visit(&mut self, block: usize) {
         let mut keys: Lane = [0.0; LANES];
-        let mut largest = self.index.columns.keys(Table::Rows, block, self.probe, &mut keys);
-        while largest > f32::NEG_INFINITY && largest >= self.floor {
-            let lane = position_of(&keys, largest);
-            if let Some(verdict) = self.index.row(block, lane).and_then(&mut *judge)
-                && self.best.as_ref().is_none_or(|best| *best < verdict)
-            {
-                self.best = Some(verdict);
-                self.floor = self.floor.max(largest - self.probe.margin(largest));
+        let largest = self.index.columns.keys(block, self.probe, &mut keys);
+        if largest < self.floor || largest == f32::NEG_INFINITY {
+            return;
+        }
+        let first = position_of(&keys, largest);
+        self.consider(block, first, largest);
+        keys[first] = f32::NEG_INFINITY;
+        for (lane, &key) in keys.iter().enumerate() {
+            if key >= self.floor && key > f32::NEG_INFINITY {
+                self.consider(block, lane, key);
             }
-            keys[lane] = f32::NEG_INFINITY;
-            largest = keys.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        }
+    }
+
+    fn consider(&mut self, block: usize, lane: usize, key: f32) {
+        let Some(row) = self.index.row(block, lane) else { return };
+        let Some(verdict) = (self.judge)(row, self.best.as_ref()) else { return };
+        if self.best.as_ref().is_none_or(|best| *best < verdict) {
+            self.best = Some(verdict);
+            self.floor = self.floor.max(key - self.probe.margin(key));
         }
     }
 }

@@ -149,6 +149,12 @@ impl<'a> Yardstick<'a> {
         }
     }
 
+    /// What decides, or nothing where the request does not fit.
+    pub(super) fn score_where_it_fits(&self, look: &Look) -> Option<u64> {
+        let fits = self.ask.resources().first_beyond(look.available).is_none();
+        fits.then(|| self.score(look).value)
+    }
+
     /// The same, part by part.
     pub(super) fn parts(&self, look: &Look) -> Parts {
         let mut parts = Parts::default();

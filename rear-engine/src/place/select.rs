@@ -10,7 +10,7 @@ use super::{explain, rank};
 use crate::ask::{Ask, Strategy};
 use crate::fleet::{Cluster, Fleet};
 use crate::id::ClusterId;
-use crate::price::Price;
+use crate::price::{Cost, Price};
 use crate::refusal::{NoRoom, Obstacle, Reason};
 use crate::time::Timestamp;
 
@@ -47,7 +47,7 @@ fn only(
 }
 
 /// The columns hold prices in the broker's currency, and no labels.
-fn index_can_answer(fleet: &Fleet, ask: &Ask) -> bool {
+pub(crate) fn index_can_answer(fleet: &Fleet, ask: &Ask) -> bool {
     let yardstick = Yardstick::new(fleet.policy(), ask);
     let comparable = !yardstick.counts_cost() || yardstick.currency == fleet.policy().currency.as_ref();
     ask.terms().preferred.is_empty() && comparable
@@ -66,9 +66,12 @@ pub(crate) fn by_index(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Option<Clust
         yardstick.prices = contest.prices(&yardstick);
     }
     let probe = probe_for(fleet, ask, &yardstick);
-    let best = fleet.index().best(&probe, |row| {
-        let winner = contest.first_eligible(row)?;
-        Some((yardstick.score(&row.look).value(), Reverse(winner)))
+    let best = fleet.index().best(&probe, |row, best: Option<&(u64, Reverse<&ClusterId>)>| {
+        let score = yardstick.score_where_it_fits(&row.look)?;
+        if best.is_some_and(|(best, _)| score < *best) {
+            return None;
+        }
+        contest.first_eligible(row).map(|winner| (score, Reverse(winner)))
     });
     best.map(|(_, Reverse(winner))| winner.clone())
 }
@@ -99,12 +102,9 @@ struct Contest<'a> {
     now: Timestamp,
 }
 
-impl<'a> Contest<'a> {
+impl Contest<'_> {
     /// The first cluster of a row, by id, that the request may go to.
     fn first_eligible<'r>(&self, row: &'r Row) -> Option<&'r ClusterId> {
-        if lack(row.look.available, self.ask).is_some() {
-            return None;
-        }
         row.members().find(|id| self.may_serve(id))
     }
 
@@ -115,16 +115,31 @@ impl<'a> Contest<'a> {
 
     /// The cheapest and the dearest price among the clusters that fit.
     fn prices(&self, yardstick: &Yardstick<'_>) -> Option<(Price, Price)> {
-        let price = |row: &'a Row| {
-            let price = yardstick.price(row.look.cost.as_ref())?;
-            self.first_eligible(row).map(|_| price)
-        };
-        let cheap = Probe::new(Goal::Cheap, self.ask);
-        let index = self.fleet.index();
-        let Reverse(cheapest) = index.best(&cheap, |row| price(row).map(Reverse))?;
-        let dear = Probe::new(Goal::Dear, self.ask);
-        let dearest = index.best(&dear, price)?;
+        let Reverse(cheapest) = self.extreme(Goal::Cheap, yardstick, Reverse)?;
+        let dearest = self.extreme(Goal::Dear, yardstick, |price| price)?;
         Some((cheapest, dearest))
+    }
+
+    fn extreme<K: Ord>(
+        &self,
+        goal: Goal,
+        yardstick: &Yardstick<'_>,
+        key: impl Fn(Price) -> K,
+    ) -> Option<K> {
+        let probe = Probe::new(goal, self.ask);
+        // Many clusters charge the same: they need not be looked at twice.
+        let mut seen: Option<&Cost> = None;
+        self.fleet.index().best(&probe, |row, best| {
+            let cost = row.look.cost.as_ref().filter(|cost| seen != Some(*cost))?;
+            let price = key(yardstick.price(Some(cost))?);
+            let better = best.is_none_or(|best| *best < price);
+            if !better || lack(row.look.available, self.ask).is_some() {
+                return None;
+            }
+            self.first_eligible(row)?;
+            seen = Some(cost);
+            Some(price)
+        })
     }
 }
 

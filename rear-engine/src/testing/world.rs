@@ -15,7 +15,7 @@ use crate::decision::{Change, Decision, Subject};
 use crate::duration::Duration;
 use crate::fleet::{Divergence, Fleet};
 use crate::id::{ClusterId, IdempotencyKey, ReservationId};
-use crate::place::select::{by_index, by_plain_scan};
+use crate::place::select::{by_index, by_plain_scan, index_can_answer};
 use crate::policy::Policy;
 use crate::refusal::{MAX_OBSTACLES, NoRoom, Refusal};
 use crate::reservation::Reservation;
@@ -61,7 +61,14 @@ pub enum Broken {
         chosen: Option<ClusterId>,
     },
     /// The index and the plain scan do not agree.
-    Index,
+    Index {
+        /// What the index chose.
+        fast: Option<ClusterId>,
+        /// What the plain scan chose.
+        plain: Option<ClusterId>,
+        /// For which request.
+        ask: Box<Ask>,
+    },
     /// A key led to another reservation, or to none.
     Key,
     /// A refusal does not explain itself.
@@ -156,11 +163,12 @@ impl World {
         let remembered = key.clone().map(|key| (ask.requester().clone(), key));
         let before = remembered.as_ref().and_then(|key| self.promised.get(key).cloned());
         let expected = expected_provider(&self.fleet, &ask, self.now);
-        let unconstrained = ask.terms().target.is_none() && ask.terms().preferred.is_empty();
-        if unconstrained
-            && by_index(&self.fleet, &ask, self.now) != by_plain_scan(&self.fleet, &ask, self.now)
-        {
-            return Err(Broken::Index);
+        if ask.terms().target.is_none() && index_can_answer(&self.fleet, &ask) {
+            let fast = by_index(&self.fleet, &ask, self.now);
+            let plain = by_plain_scan(&self.fleet, &ask, self.now);
+            if fast != plain {
+                return Err(Broken::Index { fast, plain, ask: Box::new(ask) });
+            }
         }
         self.next += 1;
         let by = Actor::Cluster(ask.requester().clone());
@@ -319,7 +327,7 @@ impl World {
         let cluster = name(which);
         let size = size_of(size);
         let allocated = part_of(size, used);
-        let entries = [(name(consumer), part_of(allocated, consumer))];
+        let entries = [(name(consumer), part_of(allocated, consumer % 9))];
         self.sequence += 1;
         let sequence = if has(1) { self.sequence / 2 } else { self.sequence };
         let back = if has(1) { -30 } else { 0 };

@@ -29,7 +29,7 @@ pub(in crate::place) struct Probe {
     /// By position in `dimensions`: how much is requested, and what a free share is worth.
     pub(super) requested: [f32; DIMENSIONS],
     pub(super) weight: [f32; DIMENSIONS],
-    /// What a summary's joint ratio is worth.
+    /// What the joint ratio of a block is worth.
     pub(super) joint: f32,
     /// Cores, GiB and devices, and how many of the three count.
     pub(super) amounts: [f32; RATES],
@@ -80,11 +80,14 @@ impl Probe {
         cheapest: Price,
         dearest: Price,
     ) -> Self {
-        let span = (dearest.billionths() - cheapest.billionths()) as f32;
-        if span > 0.0 {
-            self.saving = worth / span;
-            self.dearest = dearest.billionths() as f32;
-        }
+        let span = dearest.billionths().saturating_sub(cheapest.billionths()) as f32;
+        let low = cheapest.billionths() as f32;
+        (self.dearest, self.saving) = if dearest > cheapest {
+            (dearest.billionths() as f32, worth / span)
+        } else {
+            // With one price, who charges it is the cheapest, and who names none the dearest.
+            (2.0 * low + 1.0, worth / (low + 1.0))
+        };
         self
     }
 
@@ -99,6 +102,14 @@ impl Probe {
             Goal::NearlyFits => 1.0,
         };
         2.0 * TOLERANCE * scale
+    }
+
+    /// Which of the sums of a summary counts.
+    pub(super) fn joint_number(&self) -> usize {
+        let counts = |dimension: Dimension| {
+            usize::from(self.dimensions[..self.count].contains(&dimension.index()))
+        };
+        counts(Dimension::Gpu) + 2 * counts(Dimension::Storage)
     }
 
     /// Whether the best of each column is a bound: it is where room is good and cost is bad.

@@ -9,46 +9,63 @@
 #![allow(clippy::inline_always)]
 
 use super::probe::{Goal, Probe};
-use super::{Columns, LANES, Lane, TOLERANCE, largest};
-
-/// Which table is read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::place) enum Table {
-    Rows,
-    /// The best of each column of 64 rows.
-    Summaries,
-}
+use super::{Columns, LANES, Lane, Summaries, TOLERANCE, largest};
 
 impl Columns {
-    /// Writes the key of each of 64 rows, `-∞` for those that are out of the question, and returns the largest.
-    pub(in crate::place) fn keys(
-        &self,
-        table: Table,
-        lane: usize,
-        probe: &Probe,
-        keys: &mut Lane,
-    ) -> f32 {
-        #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has AVX2, as the line above asked; nothing else is required.
-            return unsafe { keys_avx2(self, table, lane, probe, keys) };
-        }
-        keys_portable(self, table, lane, probe, keys)
+    /// Writes the key of each of 64 rows, `-∞` for those that are out of the question, and returns the
+    /// largest.
+    pub(in crate::place) fn keys(&self, lane: usize, probe: &Probe, keys: &mut Lane) -> f32 {
+        dispatch(self, None, lane, probe, keys)
     }
+}
+
+impl Summaries {
+    /// Writes what the best of each of 64 blocks could be, and returns the largest.
+    pub(in crate::place) fn bounds(&self, lane: usize, probe: &Probe, keys: &mut Lane) -> f32 {
+        let joint = &self.joint[probe.joint_number()][lane];
+        dispatch(&self.best, Some(joint), lane, probe, keys)
+    }
+}
+
+fn dispatch(
+    columns: &Columns,
+    joint: Option<&Lane>,
+    lane: usize,
+    probe: &Probe,
+    keys: &mut Lane,
+) -> f32 {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2, as the line above asked; nothing else is required.
+        return unsafe { keys_avx2(columns, joint, lane, probe, keys) };
+    }
+    keys_portable(columns, joint, lane, probe, keys)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn keys_avx2(c: &Columns, table: Table, lane: usize, probe: &Probe, keys: &mut Lane) -> f32 {
-    keys_portable(c, table, lane, probe, keys)
+fn keys_avx2(
+    columns: &Columns,
+    joint: Option<&Lane>,
+    lane: usize,
+    probe: &Probe,
+    keys: &mut Lane,
+) -> f32 {
+    keys_portable(columns, joint, lane, probe, keys)
 }
 
 #[inline(always)]
-fn keys_portable(c: &Columns, table: Table, lane: usize, probe: &Probe, keys: &mut Lane) -> f32 {
+fn keys_portable(
+    columns: &Columns,
+    joint: Option<&Lane>,
+    lane: usize,
+    probe: &Probe,
+    keys: &mut Lane,
+) -> f32 {
     match probe.count {
-        2 => keys_of::<2>(c, table, lane, probe, keys),
-        3 => keys_of::<3>(c, table, lane, probe, keys),
-        _ => keys_of::<4>(c, table, lane, probe, keys),
+        2 => keys_of::<2>(columns, joint, lane, probe, keys),
+        3 => keys_of::<3>(columns, joint, lane, probe, keys),
+        _ => keys_of::<4>(columns, joint, lane, probe, keys),
     }
     largest(keys)
 }
@@ -56,38 +73,33 @@ fn keys_portable(c: &Columns, table: Table, lane: usize, probe: &Probe, keys: &m
 #[inline(always)]
 fn keys_of<const D: usize>(
     columns: &Columns,
-    table: Table,
+    joint: Option<&Lane>,
     lane: usize,
     probe: &Probe,
     keys: &mut Lane,
 ) {
     let rows = Rows::<D>::new(columns, lane, probe);
-    match probe.goal {
-        Goal::Score => {
-            let joint = (table == Table::Summaries).then(|| &columns.joint[lane]);
-            match joint {
-                None => rows.room(probe, keys),
-                Some(joint) => rows.room_of_summary(probe, joint, keys),
-            }
-            if probe.saving > 0.0 {
-                let price = prices(columns, lane, probe);
-                for i in 0..LANES {
-                    let price = if price[i] < probe.dearest { price[i] } else { probe.dearest };
-                    keys[i] += probe.saving * (probe.dearest - price);
-                }
-            }
-        }
-        Goal::Cheap => {
+    match (probe.goal, joint) {
+        (Goal::Score, None) => rows.room(probe, keys),
+        (Goal::Score, Some(joint)) => rows.room_of_block(probe, joint, keys),
+        (Goal::Cheap, _) => {
             let price = prices(columns, lane, probe);
             rows.where_it_fits(probe, keys, |i| -price[i]);
         }
-        Goal::Dear => {
+        (Goal::Dear, _) => {
             let price = prices(columns, lane, probe);
             rows.where_it_fits(probe, keys, |i| {
                 if price[i] < f32::INFINITY { price[i] } else { f32::NEG_INFINITY }
             });
         }
-        Goal::NearlyFits => rows.filled(probe, keys),
+        (Goal::NearlyFits, _) => rows.filled(probe, keys),
+    }
+    if probe.saving > 0.0 {
+        let price = prices(columns, lane, probe);
+        for i in 0..LANES {
+            let price = if price[i] < probe.dearest { price[i] } else { probe.dearest };
+            keys[i] += probe.saving * (probe.dearest - price);
+        }
     }
 }
 
@@ -135,16 +147,13 @@ impl<'a, const D: usize> Rows<'a, D> {
         });
     }
 
-    /// As [`Rows::room`], with the joint ratio in place of the ratios of CPU and memory.
+    /// As [`Rows::room`] for the best of a block, with the best sum in place of the best ratios.
     #[inline(always)]
-    fn room_of_summary(&self, probe: &Probe, joint: &Lane, keys: &mut Lane) {
+    fn room_of_block(&self, probe: &Probe, joint: &Lane, keys: &mut Lane) {
         self.where_it_fits(probe, keys, |i| {
             let mut sum = probe.joint * joint[i];
-            for d in 0..2 {
+            for d in 0..D {
                 sum -= probe.weight[d] * probe.requested[d] * self.inverse[d][i];
-            }
-            for d in 2..D {
-                sum += probe.weight[d] * self.left(probe, d, i);
             }
             sum
         });
