@@ -68,10 +68,13 @@ impl Ledger {
         amount: Resources,
         consumed: Resources,
     ) -> Result<(), LedgerError> {
-        let account = self.accounts.get(requester).copied().unwrap_or_default();
         let total = self.total.checked_add(amount).ok_or(LedgerError::Overflow)?;
-        let reserved = account.reserved.checked_add(amount).ok_or(LedgerError::Overflow)?;
-        self.post(requester, total, Account { reserved, consumed });
+        let account = self.accounts.entry(requester.clone()).or_default();
+        // Not more than the total, which was just checked.
+        let reserved = account.reserved.checked_add(amount).unwrap_or(total);
+        let before = std::mem::replace(account, Account { reserved, consumed }).outstanding();
+        let after = account.outstanding();
+        self.post(total, before, after);
         Ok(())
     }
 
@@ -81,27 +84,24 @@ impl Ledger {
         requester: &ClusterId,
         amount: Resources,
     ) -> Result<(), LedgerError> {
-        let account = self.accounts.get(requester).copied().unwrap_or_default();
+        let account = self.accounts.get_mut(requester).ok_or(LedgerError::Underflow)?;
         let total = self.total.checked_sub(amount).ok_or(LedgerError::Underflow)?;
         let reserved = account.reserved.checked_sub(amount).ok_or(LedgerError::Underflow)?;
-        self.post(requester, total, Account { reserved, ..account });
+        let before = account.outstanding();
+        account.reserved = reserved;
+        let after = account.outstanding();
+        if reserved.is_none() {
+            self.accounts.remove(requester);
+        }
+        self.post(total, before, after);
         Ok(())
     }
 
-    fn post(&mut self, requester: &ClusterId, total: Resources, account: Account) {
-        let before = self.accounts.get(requester).copied().unwrap_or_default().outstanding();
-        // Outstanding is at most the total in each dimension, which was just checked.
-        self.outstanding = self
-            .outstanding
-            .saturating_sub(before)
-            .checked_add(account.outstanding())
-            .unwrap_or(total);
+    /// What is outstanding is part of the total in each dimension, so that it fits wherever that does.
+    fn post(&mut self, total: Resources, before: Resources, after: Resources) {
+        let others = self.outstanding.saturating_sub(before);
+        self.outstanding = others.checked_add(after).unwrap_or(total);
         self.total = total;
-        if account.reserved.is_none() {
-            self.accounts.remove(requester);
-        } else {
-            self.accounts.insert(requester.clone(), account);
-        }
     }
 
     /// Takes over a new report of what is consumed.

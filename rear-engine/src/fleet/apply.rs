@@ -163,6 +163,37 @@ impl Fleet {
         Ok(())
     }
 
+    /// Enters a promise into the ledger and the index without a record of it: what benchmarks compare
+    /// with the whole.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn hold_unrecorded(
+        &mut self,
+        provider: &ClusterId,
+        requester: &ClusterId,
+        amount: Resources,
+    ) -> Result<(), LedgerError> {
+        if let Some(cluster) = self.clusters.get_mut(provider) {
+            cluster.ledger.hold(requester, amount, Resources::NONE)?;
+        }
+        self.reindex(provider);
+        Ok(())
+    }
+
+    /// The reverse of [`Fleet::hold_unrecorded`].
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn give_back_unrecorded(
+        &mut self,
+        provider: &ClusterId,
+        requester: &ClusterId,
+        amount: Resources,
+    ) -> Result<(), LedgerError> {
+        if let Some(cluster) = self.clusters.get_mut(provider) {
+            cluster.ledger.give_back(requester, amount)?;
+        }
+        self.reindex(provider);
+        Ok(())
+    }
+
     fn link(&mut self, reservation: &Reservation) {
         let requester = reservation.requester();
         if let Some(key) = &reservation.key {

@@ -6,12 +6,15 @@
 //! compared exactly by the caller.
 // Approximate by purpose; see above.
 #![allow(clippy::float_arithmetic, clippy::cast_precision_loss, clippy::cast_possible_truncation)]
+#![allow(clippy::cast_sign_loss)]
 
 pub(super) mod probe;
 mod scan;
 
+use probe::Goal;
+
 use crate::policy::Weights;
-use crate::price::Cost;
+use crate::price::{Cost, Rate};
 use crate::resources::{DIMENSIONS, Dimension, Resources};
 
 /// Rows that are scanned together.
@@ -33,6 +36,9 @@ const TOLERANCE: f32 = 1.0 / (1 << 20) as f32;
 /// One number for each of 64 rows.
 pub(super) type Lane = [f32; LANES];
 
+/// What one row charges for a core, a GiB and a device.
+pub(super) type Rates = [f32; RATES];
+
 /// The columns of a table; row `i` is number `i % 64` of lane `i / 64`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Columns {
@@ -49,6 +55,8 @@ pub(super) struct Summaries {
     /// GPU and storage. The best sum in a block is less than the sum of the best ratios, which belong to
     /// different rows.
     joint: [Vec<Lane>; JOINTS],
+    /// The highest rates that anyone charges in the block; `-∞` where nobody names a price.
+    highest: [Vec<Lane>; RATES],
 }
 
 /// One row as numbers.
@@ -85,6 +93,13 @@ impl Numbers {
     }
 }
 
+/// Whether rates are the same numbers here as they are outside: those with few digits are.
+pub(super) fn holds_exactly(cost: &Cost) -> bool {
+    // Rates end far below 2⁶⁴, so that nothing saturates on the way back.
+    let exact = |rate: Rate| (rate.billionths() as f32) as u64 == rate.billionths();
+    [cost.cpu, cost.memory, cost.gpu].into_iter().all(exact)
+}
+
 /// Weights as numbers.
 pub(super) fn vector_weights(weights: Weights) -> [f32; DIMENSIONS] {
     Dimension::ALL.map(|dimension| weights.get(dimension) as f32)
@@ -114,13 +129,9 @@ impl Columns {
         }
     }
 
-    /// The best of each column in 64 rows: a row that is at least as good as each of them.
-    fn best_of(&self, lane: usize) -> Numbers {
-        Numbers {
-            ratio: self.ratio.each_ref().map(|column| largest(&column[lane])),
-            inverse: self.inverse.each_ref().map(|column| smallest(&column[lane])),
-            rate: self.rate.each_ref().map(|column| smallest(&column[lane])),
-        }
+    /// What one row charges.
+    pub(super) fn rates(&self, row: usize) -> Rates {
+        self.rate.each_ref().map(|column| column[row / LANES][row % LANES])
     }
 
     /// The best sums in 64 rows.
@@ -148,28 +159,57 @@ impl Summaries {
     pub(super) fn refresh(&mut self, table: &Columns, lane: usize, weights: [f32; DIMENSIONS]) {
         if self.lanes() * LANES <= lane {
             self.best.add_lane();
-            for joint in &mut self.joint {
-                joint.push([NOTHING; LANES]);
-            }
+            self.joint.iter_mut().for_each(|column| column.push([NOTHING; LANES]));
+            self.highest.iter_mut().for_each(|column| column.push([f32::NEG_INFINITY; LANES]));
         }
-        self.best.set(lane, table.best_of(lane));
+        self.refresh_room(table, lane, weights);
+        let (block, i) = (lane / LANES, lane % LANES);
+        for (column, inverse) in self.best.inverse.iter_mut().zip(&table.inverse) {
+            column[block][i] = smallest(&inverse[lane]);
+        }
+        for (column, rate) in self.best.rate.iter_mut().zip(&table.rate) {
+            column[block][i] = smallest(&rate[lane]);
+        }
+        for (column, rate) in self.highest.iter_mut().zip(&table.rate) {
+            column[block][i] = highest(&rate[lane]);
+        }
+    }
+
+    /// The same, where only what is free has changed.
+    pub(super) fn refresh_room(&mut self, table: &Columns, lane: usize, weights: [f32; DIMENSIONS]) {
+        let (block, i) = (lane / LANES, lane % LANES);
+        for (column, ratio) in self.best.ratio.iter_mut().zip(&table.ratio) {
+            column[block][i] = largest(&ratio[lane]);
+        }
         for (column, joint) in self.joint.iter_mut().zip(table.joints_of(lane, weights)) {
-            column[lane / LANES][lane % LANES] = joint;
+            column[block][i] = joint;
         }
+    }
+
+    /// The lowest, or the highest, rates in a block.
+    pub(super) fn rates(&self, block: usize, goal: Goal) -> Rates {
+        let columns = if goal == Goal::Dear { &self.highest } else { &self.best.rate };
+        columns.each_ref().map(|column| column[block / LANES][block % LANES])
     }
 }
 
-/// Folds 64 numbers in a way that compilers turn into vector instructions.
+/// The largest rate that is a price.
+fn highest(rates: &Lane) -> f32 {
+    largest(&rates.map(|rate| if rate < f32::INFINITY { rate } else { f32::NEG_INFINITY }))
+}
+
+/// Folds 64 numbers in a way that compilers turn into vector instructions: halves against halves.
 #[inline(always)]
 fn fold(lane: &Lane, pick: impl Fn(f32, f32) -> f32) -> f32 {
-    const WIDTH: usize = 16;
-    let mut best: [f32; WIDTH] = std::array::from_fn(|i| lane[i]);
-    for chunk in lane.chunks_exact(WIDTH).skip(1) {
-        for i in 0..WIDTH {
-            best[i] = pick(best[i], chunk[i]);
+    let mut best = *lane;
+    let mut width = LANES / 2;
+    while width > 0 {
+        for i in 0..width {
+            best[i] = pick(best[i], best[i + width]);
         }
+        width /= 2;
     }
-    best.into_iter().reduce(pick).unwrap_or(f32::NEG_INFINITY)
+    best[0]
 }
 
 #[inline(always)]

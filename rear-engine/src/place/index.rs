@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use super::columns::probe::Probe;
-use super::columns::{Columns, LANES, Lane, Numbers, Summaries, vector_weights};
+use super::columns::{Columns, LANES, Lane, Numbers, Rates, Summaries, holds_exactly, vector_weights};
 use super::members::Members;
 use crate::id::ClusterId;
 use crate::policy::Weights;
@@ -20,6 +20,12 @@ pub(crate) struct Look {
     pub(crate) allocatable: Resources,
     pub(crate) available: Resources,
     pub(crate) cost: Option<Cost>,
+}
+
+impl Look {
+    fn is_inexact(&self) -> bool {
+        self.cost.as_ref().is_some_and(|cost| !holds_exactly(cost))
+    }
 }
 
 /// Clusters with the same look.
@@ -49,6 +55,8 @@ pub(crate) struct Index {
     summaries: Summaries,
     /// Rows that were put somewhere without regard to their size since the last sort.
     unsorted: usize,
+    /// Rows whose rates the columns do not hold exactly.
+    inexact: usize,
 }
 
 impl Index {
@@ -63,6 +71,7 @@ impl Index {
             columns: Columns::default(),
             summaries: Summaries::default(),
             unsorted: 0,
+            inexact: 0,
         }
     }
 
@@ -79,7 +88,7 @@ impl Index {
                 self.remove(id);
                 self.join(shared, id);
             }
-            (Some(own), None) if self.is_alone(own) => self.write(own, look, id.clone()),
+            (Some(own), None) if self.is_alone(own) => self.rewrite(own, look),
             (_, None) => {
                 self.remove(id);
                 let row = self.take_vacant();
@@ -131,20 +140,45 @@ impl Index {
     }
 
     fn clear(&mut self, row: usize) {
-        if let Some(old) = self.rows[row].take() {
-            self.row_of_look.remove(&old.look);
-        }
+        self.forget(row);
         self.columns.set(row, Numbers::VACANT);
         self.summarise(row / LANES);
     }
 
-    fn write(&mut self, row: usize, look: Look, id: ClusterId) {
+    /// A cluster that has its row for itself looks different now.
+    fn rewrite(&mut self, row: usize, look: Look) {
+        let Some(kept) = &mut self.rows[row] else { return };
+        let before = std::mem::replace(&mut kept.look, look.clone());
+        let only_room = before.allocatable == look.allocatable && before.cost == look.cost;
+        self.inexact -= usize::from(before.is_inexact());
+        self.inexact += usize::from(look.is_inexact());
+        self.row_of_look.remove(&before);
+        self.columns.set(row, self.numbers(&look));
+        self.row_of_look.insert(look, row);
+        if only_room {
+            self.summaries.refresh_room(&self.columns, row / LANES, self.weights);
+        } else {
+            self.summarise(row / LANES);
+        }
+    }
+
+    fn numbers(&self, look: &Look) -> Numbers {
+        let comparable = |cost: &&Cost| Some(&cost.currency) == self.currency.as_ref();
+        let cost = look.cost.as_ref().filter(comparable);
+        Numbers::of(look.allocatable, look.available, cost)
+    }
+
+    fn forget(&mut self, row: usize) {
         if let Some(old) = self.rows[row].take() {
             self.row_of_look.remove(&old.look);
+            self.inexact -= usize::from(old.look.is_inexact());
         }
-        let comparable = look.cost.as_ref().filter(|cost| Some(&cost.currency) == self.currency.as_ref());
-        let numbers = Numbers::of(look.allocatable, look.available, comparable);
-        self.columns.set(row, numbers);
+    }
+
+    fn write(&mut self, row: usize, look: Look, id: ClusterId) {
+        self.forget(row);
+        self.inexact += usize::from(look.is_inexact());
+        self.columns.set(row, self.numbers(&look));
         self.summarise(row / LANES);
         self.row_of_look.insert(look.clone(), row);
         self.row_of_cluster.insert(id.clone(), row);
@@ -183,13 +217,14 @@ impl Index {
         probe: &Probe,
         judge: impl FnMut(&'a Row, Option<&K>) -> Option<K>,
     ) -> Option<K> {
-        let mut search = Search { index: self, probe, judge, best: None, floor: f32::NEG_INFINITY };
+        let mut search = Search { index: self, probe, judge, best: None, floor: f32::NEG_INFINITY, rates: None };
         if probe.is_bounded_by_summaries() {
             // The most promising block first: what it yields rules most others out.
-            if let Some(block) = search.most_promising_block() {
+            let first = search.most_promising_block();
+            if let Some(block) = first {
                 search.visit(block);
+                search.visit_promising_blocks(block);
             }
-            search.visit_promising_blocks();
         } else {
             (0..self.columns.lanes()).rev().for_each(|block| search.visit(block));
         }
@@ -228,6 +263,8 @@ struct Search<'a, 'p, K, J> {
     best: Option<K>,
     /// Keys below this cannot be better than `best`.
     floor: f32,
+    /// What `best` charges, where the columns hold that exactly.
+    rates: Option<Rates>,
 }
 
 impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J> {
@@ -243,18 +280,26 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
         best.1
     }
 
-    fn visit_promising_blocks(&mut self) {
+    fn visit_promising_blocks(&mut self, but: usize) {
         let mut bounds: Lane = [0.0; LANES];
         for lane in 0..self.index.summaries.lanes() {
             if self.index.summaries.bounds(lane, self.probe, &mut bounds) < self.floor {
                 continue;
             }
             for (position, &bound) in bounds.iter().enumerate() {
-                if bound >= self.floor && bound > f32::NEG_INFINITY {
-                    self.visit(lane * LANES + position);
+                let block = lane * LANES + position;
+                let promising = bound >= self.floor && bound > f32::NEG_INFINITY && block != but;
+                if promising && self.may_charge_better(block) {
+                    self.visit(block);
                 }
             }
         }
+    }
+
+    /// Many clusters charge the same: equal prices are told apart from nearly equal ones by their rates.
+    fn may_charge_better(&self, block: usize) -> bool {
+        let rates = || self.index.summaries.rates(block, self.probe.goal());
+        !self.rates.is_some_and(|best| self.probe.is_no_better(rates(), best))
     }
 
     /// The most promising row first: what it yields rules most others out.
@@ -275,11 +320,16 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
     }
 
     fn consider(&mut self, block: usize, lane: usize, key: f32) {
+        let rates = || self.index.columns.rates(block * LANES + lane);
+        if self.rates.is_some_and(|best| self.probe.is_no_better(rates(), best)) {
+            return;
+        }
         let Some(row) = self.index.row(block, lane) else { return };
         let Some(verdict) = (self.judge)(row, self.best.as_ref()) else { return };
         if self.best.as_ref().is_none_or(|best| *best < verdict) {
             self.best = Some(verdict);
             self.floor = self.floor.max(key - self.probe.margin(key));
+            self.rates = (self.index.inexact == 0).then(rates);
         }
     }
 }

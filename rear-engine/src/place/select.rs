@@ -10,7 +10,7 @@ use super::{explain, rank};
 use crate::ask::{Ask, Strategy};
 use crate::fleet::{Cluster, Fleet};
 use crate::id::ClusterId;
-use crate::price::{Cost, Price};
+use crate::price::Price;
 use crate::refusal::{NoRoom, Obstacle, Reason};
 use crate::time::Timestamp;
 
@@ -127,18 +127,13 @@ impl Contest<'_> {
         key: impl Fn(Price) -> K,
     ) -> Option<K> {
         let probe = Probe::new(goal, self.ask);
-        // Many clusters charge the same: they need not be looked at twice.
-        let mut seen: Option<&Cost> = None;
         self.fleet.index().best(&probe, |row, best| {
-            let cost = row.look.cost.as_ref().filter(|cost| seen != Some(*cost))?;
-            let price = key(yardstick.price(Some(cost))?);
+            let price = key(yardstick.price(row.look.cost.as_ref())?);
             let better = best.is_none_or(|best| *best < price);
             if !better || lack(row.look.available, self.ask).is_some() {
                 return None;
             }
-            self.first_eligible(row)?;
-            seen = Some(cost);
-            Some(price)
+            self.first_eligible(row).map(|_| price)
         })
     }
 }

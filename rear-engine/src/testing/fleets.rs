@@ -4,6 +4,7 @@ use crate::ask::{Ask, Strategy, Terms};
 use crate::decision::Change;
 use crate::fleet::{Advertised, ClusterRecord, Fleet};
 use crate::id::ClusterId;
+use crate::place::select::choose;
 use crate::policy::Policy;
 use crate::resources::{DIMENSIONS, Resources};
 use crate::time::Timestamp;
@@ -76,6 +77,18 @@ pub fn request(dice: &mut Dice, dimensions: usize) -> Ask {
     let requester = super::cluster(&format!("requester-{}", dice.below(1000)));
     let resources = Resources::from_amounts(amounts).unwrap();
     Ask::new(requester, resources, Terms::default()).unwrap()
+}
+
+/// The core of a grant, without any record of it: choose a provider, update its ledger and the index.
+pub fn choose_and_hold(fleet: &mut Fleet, ask: &Ask, now: Timestamp) -> Option<ClusterId> {
+    let provider = choose(fleet, ask, now).ok()?;
+    fleet.hold_unrecorded(&provider, ask.requester(), ask.resources()).ok()?;
+    Some(provider)
+}
+
+/// Undoes [`choose_and_hold`].
+pub fn give_back(fleet: &mut Fleet, provider: &ClusterId, ask: &Ask) {
+    fleet.give_back_unrecorded(provider, ask.requester(), ask.resources()).unwrap();
 }
 
 fn advertisement(load: Load, dice: &mut Dice, now: Timestamp) -> crate::Advertisement {

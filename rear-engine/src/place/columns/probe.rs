@@ -1,6 +1,6 @@
 //! A question to the columns: which rows come first for a request.
 
-use super::{DIMENSIONS, RATES, TOLERANCE};
+use super::{DIMENSIONS, RATES, Rates, TOLERANCE};
 use crate::ask::Ask;
 use crate::policy::Weights;
 use crate::price::Price;
@@ -112,12 +112,27 @@ impl Probe {
         counts(Dimension::Gpu) + 2 * counts(Dimension::Storage)
     }
 
-    /// Whether the best of each column is a bound: it is where room is good and cost is bad.
+    /// Whether charging `rates` cannot beat charging `best`, whatever the amounts.
+    pub(in crate::place) fn is_no_better(&self, rates: Rates, best: Rates) -> bool {
+        let mut pairs = rates.into_iter().zip(best).take(self.rates);
+        match self.goal {
+            Goal::Cheap => pairs.all(|(rate, best)| rate >= best),
+            Goal::Dear => pairs.all(|(rate, best)| rate <= best),
+            Goal::Score | Goal::NearlyFits => false,
+        }
+    }
+
+    /// What makes a row come first.
+    pub(in crate::place) fn goal(&self) -> Goal {
+        self.goal
+    }
+
+    /// Whether the best of each column is a bound: it is unless full clusters come first.
     pub(in crate::place) fn is_bounded_by_summaries(&self) -> bool {
         match self.goal {
             Goal::Score => self.joint >= 0.0,
-            Goal::Cheap => true,
-            Goal::Dear | Goal::NearlyFits => false,
+            Goal::Cheap | Goal::Dear => true,
+            Goal::NearlyFits => false,
         }
     }
 }

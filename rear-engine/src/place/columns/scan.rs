@@ -9,85 +9,72 @@
 #![allow(clippy::inline_always)]
 
 use super::probe::{Goal, Probe};
-use super::{Columns, LANES, Lane, Summaries, TOLERANCE, largest};
+use super::{Columns, LANES, Lane, RATES, Summaries, TOLERANCE, largest};
 
 impl Columns {
     /// Writes the key of each of 64 rows, `-∞` for those that are out of the question, and returns the
     /// largest.
     pub(in crate::place) fn keys(&self, lane: usize, probe: &Probe, keys: &mut Lane) -> f32 {
-        dispatch(self, None, lane, probe, keys)
+        let rate = self.rate.each_ref().map(|column| &column[lane]);
+        dispatch(&Table { columns: self, joint: None, rate, lane }, probe, keys)
     }
 }
 
 impl Summaries {
     /// Writes what the best of each of 64 blocks could be, and returns the largest.
     pub(in crate::place) fn bounds(&self, lane: usize, probe: &Probe, keys: &mut Lane) -> f32 {
-        let joint = &self.joint[probe.joint_number()][lane];
-        dispatch(&self.best, Some(joint), lane, probe, keys)
+        let joint = Some(&self.joint[probe.joint_number()][lane]);
+        let rate = if probe.goal == Goal::Dear { &self.highest } else { &self.best.rate };
+        let rate = rate.each_ref().map(|column| &column[lane]);
+        dispatch(&Table { columns: &self.best, joint, rate, lane }, probe, keys)
     }
 }
 
-fn dispatch(
-    columns: &Columns,
-    joint: Option<&Lane>,
+/// 64 rows of a table, or the bests of 64 blocks.
+struct Table<'a> {
+    columns: &'a Columns,
+    joint: Option<&'a Lane>,
+    rate: [&'a Lane; RATES],
     lane: usize,
-    probe: &Probe,
-    keys: &mut Lane,
-) -> f32 {
+}
+
+fn dispatch(table: &Table<'_>, probe: &Probe, keys: &mut Lane) -> f32 {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2, as the line above asked; nothing else is required.
-        return unsafe { keys_avx2(columns, joint, lane, probe, keys) };
+        return unsafe { keys_avx2(table, probe, keys) };
     }
-    keys_portable(columns, joint, lane, probe, keys)
+    keys_portable(table, probe, keys)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn keys_avx2(
-    columns: &Columns,
-    joint: Option<&Lane>,
-    lane: usize,
-    probe: &Probe,
-    keys: &mut Lane,
-) -> f32 {
-    keys_portable(columns, joint, lane, probe, keys)
+fn keys_avx2(table: &Table<'_>, probe: &Probe, keys: &mut Lane) -> f32 {
+    keys_portable(table, probe, keys)
 }
 
 #[inline(always)]
-fn keys_portable(
-    columns: &Columns,
-    joint: Option<&Lane>,
-    lane: usize,
-    probe: &Probe,
-    keys: &mut Lane,
-) -> f32 {
+fn keys_portable(table: &Table<'_>, probe: &Probe, keys: &mut Lane) -> f32 {
     match probe.count {
-        2 => keys_of::<2>(columns, joint, lane, probe, keys),
-        3 => keys_of::<3>(columns, joint, lane, probe, keys),
-        _ => keys_of::<4>(columns, joint, lane, probe, keys),
+        2 => keys_of::<2>(table, probe, keys),
+        3 => keys_of::<3>(table, probe, keys),
+        _ => keys_of::<4>(table, probe, keys),
     }
     largest(keys)
 }
 
 #[inline(always)]
-fn keys_of<const D: usize>(
-    columns: &Columns,
-    joint: Option<&Lane>,
-    lane: usize,
-    probe: &Probe,
-    keys: &mut Lane,
-) {
-    let rows = Rows::<D>::new(columns, lane, probe);
-    match (probe.goal, joint) {
+fn keys_of<const D: usize>(table: &Table<'_>, probe: &Probe, keys: &mut Lane) {
+    let rows = Rows::<D>::new(table.columns, table.lane, probe);
+    match (probe.goal, table.joint) {
         (Goal::Score, None) => rows.room(probe, keys),
         (Goal::Score, Some(joint)) => rows.room_of_block(probe, joint, keys),
         (Goal::Cheap, _) => {
-            let price = prices(columns, lane, probe);
+            let price = prices(table, probe);
             rows.where_it_fits(probe, keys, |i| -price[i]);
         }
         (Goal::Dear, _) => {
-            let price = prices(columns, lane, probe);
+            let price = prices(table, probe);
             rows.where_it_fits(probe, keys, |i| {
                 if price[i] < f32::INFINITY { price[i] } else { f32::NEG_INFINITY }
             });
@@ -95,7 +82,7 @@ fn keys_of<const D: usize>(
         (Goal::NearlyFits, _) => rows.filled(probe, keys),
     }
     if probe.saving > 0.0 {
-        let price = prices(columns, lane, probe);
+        let price = prices(table, probe);
         for i in 0..LANES {
             let price = if price[i] < probe.dearest { price[i] } else { probe.dearest };
             keys[i] += probe.saving * (probe.dearest - price);
@@ -174,12 +161,11 @@ impl<'a, const D: usize> Rows<'a, D> {
 }
 
 #[inline(always)]
-fn prices(columns: &Columns, lane: usize, probe: &Probe) -> Lane {
+fn prices(table: &Table<'_>, probe: &Probe) -> Lane {
     let mut price = [0.0; LANES];
-    for r in 0..probe.rates {
-        let rate = &columns.rate[r][lane];
+    for (rate, amount) in table.rate.iter().zip(probe.amounts).take(probe.rates) {
         for i in 0..LANES {
-            price[i] += probe.amounts[r] * rate[i];
+            price[i] += amount * rate[i];
         }
     }
     price
