@@ -121,6 +121,15 @@ impl Strategy {
         }
     }
 
+    /// Whether prices are part of it.
+    #[must_use]
+    pub const fn counts_cost(self) -> bool {
+        match self {
+            Self::Balanced | Self::Cheapest => true,
+            Self::Headroom | Self::Binpack => false,
+        }
+    }
+
     /// Every strategy.
     pub const ALL: [Self; 4] = [Self::Headroom, Self::Balanced, Self::Cheapest, Self::Binpack];
 }

@@ -103,7 +103,7 @@ impl Fleet {
     #[must_use]
     pub fn restored(policy: Policy, incarnation: u64, recovered_through: u64) -> Self {
         Self {
-            index: Index::new(policy.weights, policy.currency.clone()),
+            index: Index::new(&policy),
             policy,
             incarnation,
             recovered_through,

@@ -115,12 +115,12 @@ impl Resources {
 
     /// Amounts in millicores, bytes, devices and bytes; refused above `i64::MAX`.
     pub fn from_amounts(amounts: [u64; DIMENSIONS]) -> Result<Self, ResourcesError> {
-        Dimension::ALL
-            .into_iter()
-            .find(|dimension| i64::try_from(amounts[dimension.index()]).is_err())
-            .map_or(Ok(Self(amounts)), |dimension| {
-                Err(ResourcesError { dimension, problem: QuantityError::TooLarge })
-            })
+        for dimension in Dimension::ALL {
+            if i64::try_from(amounts[dimension.index()]).is_err() {
+                return Err(ResourcesError { dimension, problem: QuantityError::TooLarge });
+            }
+        }
+        Ok(Self(amounts))
     }
 
     /// The amounts in the order of [`Dimension::ALL`].

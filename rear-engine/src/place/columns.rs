@@ -78,14 +78,8 @@ impl Numbers {
     /// A cluster with these amounts; `cost` only if it is in the currency that prices are compared in.
     pub(super) fn of(allocatable: Resources, available: Resources, cost: Option<&Cost>) -> Self {
         let mut row = Self::VACANT;
-        for dimension in Dimension::ALL {
-            let d = dimension.index();
-            let size = allocatable.get(dimension) as f64;
-            // Without any, there is no share of it, and no request for it fits: 0 − r × ∞.
-            row.ratio[d] =
-                if size > 0.0 { (available.get(dimension) as f64 / size) as f32 } else { 0.0 };
-            row.inverse[d] = (1.0 / size) as f32;
-        }
+        row.ratio = ratios(allocatable, available);
+        row.inverse = allocatable.amounts().map(|size| (1.0 / size as f64) as f32);
         if let Some(cost) = cost {
             row.rate = [cost.cpu, cost.memory, cost.gpu].map(|rate| rate.billionths() as f32);
         }
@@ -98,6 +92,15 @@ pub(super) fn holds_exactly(cost: &Cost) -> bool {
     // Rates end far below 2⁶⁴, so that nothing saturates on the way back.
     let exact = |rate: Rate| (rate.billionths() as f32) as u64 == rate.billionths();
     [cost.cpu, cost.memory, cost.gpu].into_iter().all(exact)
+}
+
+/// What is free as a share of what is allocatable. Without any, there is no share of it, and no request
+/// for it fits: 0 − r × ∞.
+fn ratios(allocatable: Resources, available: Resources) -> [f32; DIMENSIONS] {
+    Dimension::ALL.map(|dimension| {
+        let (free, size) = (available.get(dimension) as f64, allocatable.get(dimension) as f64);
+        if size > 0.0 { (free / size) as f32 } else { 0.0 }
+    })
 }
 
 /// Weights as numbers.
@@ -119,6 +122,13 @@ impl Columns {
     /// Writes one row.
     pub(super) fn set(&mut self, row: usize, numbers: Numbers) {
         self.each_column(numbers, |column, number| column[row / LANES][row % LANES] = number);
+    }
+
+    /// Writes what is free in one row.
+    pub(super) fn set_room(&mut self, row: usize, allocatable: Resources, available: Resources) {
+        for (column, ratio) in self.ratio.iter_mut().zip(ratios(allocatable, available)) {
+            column[row / LANES][row % LANES] = ratio;
+        }
     }
 
     fn each_column(&mut self, row: Numbers, mut write: impl FnMut(&mut Vec<Lane>, f32)) {

@@ -10,8 +10,8 @@ use super::columns::probe::Probe;
 use super::columns::{Columns, LANES, Lane, Numbers, Rates, Summaries, holds_exactly, vector_weights};
 use super::members::Members;
 use crate::id::ClusterId;
-use crate::policy::Weights;
-use crate::price::{Cost, Currency};
+use crate::policy::Policy;
+use crate::price::{Cost, Currency, Rate};
 use crate::resources::{DIMENSIONS, Dimension, Resources};
 
 /// What a request sees of a cluster that may get promises.
@@ -23,6 +23,11 @@ pub(crate) struct Look {
 }
 
 impl Look {
+    fn rates(&self) -> Option<[u64; 3]> {
+        let cost = self.cost.as_ref()?;
+        Some([cost.cpu, cost.memory, cost.gpu].map(Rate::billionths))
+    }
+
     fn is_inexact(&self) -> bool {
         self.cost.as_ref().is_some_and(|cost| !holds_exactly(cost))
     }
@@ -47,6 +52,8 @@ impl Row {
 pub(crate) struct Index {
     weights: [f32; DIMENSIONS],
     currency: Option<Currency>,
+    /// Whether the broker's own strategy counts cost: then clusters of one price are neighbours.
+    by_cost: bool,
     rows: Vec<Option<Row>>,
     vacant: Vec<usize>,
     row_of_cluster: FxHashMap<ClusterId, usize>,
@@ -60,10 +67,11 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    pub(crate) fn new(weights: Weights, currency: Option<Currency>) -> Self {
+    pub(crate) fn new(policy: &Policy) -> Self {
         Self {
-            weights: vector_weights(weights),
-            currency,
+            weights: vector_weights(policy.weights),
+            currency: policy.currency.clone(),
+            by_cost: policy.strategy.counts_cost(),
             rows: Vec::new(),
             vacant: Vec::new(),
             row_of_cluster: FxHashMap::default(),
@@ -153,13 +161,14 @@ impl Index {
         self.inexact -= usize::from(before.is_inexact());
         self.inexact += usize::from(look.is_inexact());
         self.row_of_look.remove(&before);
-        self.columns.set(row, self.numbers(&look));
-        self.row_of_look.insert(look, row);
         if only_room {
+            self.columns.set_room(row, look.allocatable, look.available);
             self.summaries.refresh_room(&self.columns, row / LANES, self.weights);
         } else {
+            self.columns.set(row, self.numbers(&look));
             self.summarise(row / LANES);
         }
+        self.row_of_look.insert(look, row);
     }
 
     fn numbers(&self, look: &Look) -> Numbers {
@@ -192,9 +201,11 @@ impl Index {
     /// Sorts rows by size: blocks of clusters of one size have tight bounds. Only speed depends on it.
     pub(crate) fn settle(&mut self) {
         let mut rows: Vec<Row> = std::mem::take(&mut self.rows).into_iter().flatten().collect();
-        rows.sort_by_cached_key(|row| size_class(row.look.allocatable));
-        let mut sorted = Self { currency: self.currency.take(), ..Self::new(Weights::default(), None) };
-        sorted.weights = self.weights;
+        let by_cost = self.by_cost;
+        rows.sort_by_cached_key(|row| (by_cost.then(|| row.look.rates()), size_class(row.look.allocatable)));
+        let mut sorted = Self::new(&Policy::default());
+        (sorted.weights, sorted.currency, sorted.by_cost) =
+            (self.weights, self.currency.take(), self.by_cost);
         for Row { look, members } in rows {
             let row = sorted.take_vacant();
             for id in members.iter() {
@@ -286,12 +297,13 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
             if self.index.summaries.bounds(lane, self.probe, &mut bounds) < self.floor {
                 continue;
             }
-            for (position, &bound) in bounds.iter().enumerate() {
+            let mut from = 0;
+            while let Some(position) = next_above(&bounds, from, self.floor) {
                 let block = lane * LANES + position;
-                let promising = bound >= self.floor && bound > f32::NEG_INFINITY && block != but;
-                if promising && self.may_charge_better(block) {
+                if block != but && self.may_charge_better(block) {
                     self.visit(block);
                 }
+                from = position + 1;
             }
         }
     }
@@ -312,10 +324,10 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
         let first = position_of(&keys, largest);
         self.consider(block, first, largest);
         keys[first] = f32::NEG_INFINITY;
-        for (lane, &key) in keys.iter().enumerate() {
-            if key >= self.floor && key > f32::NEG_INFINITY {
-                self.consider(block, lane, key);
-            }
+        let mut from = 0;
+        while let Some(lane) = next_above(&keys, from, self.floor) {
+            self.consider(block, lane, keys[lane]);
+            from = lane + 1;
         }
     }
 
@@ -332,6 +344,24 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
             self.rates = (self.index.inexact == 0).then(rates);
         }
     }
+}
+
+/// The next key that is in question and not below the floor; eight are passed over at a time.
+fn next_above(keys: &Lane, from: usize, floor: f32) -> Option<usize> {
+    const WIDTH: usize = 8;
+    let floor = floor.max(f32::MIN);
+    let mut start = from / WIDTH * WIDTH;
+    while start < LANES {
+        let chunk = &keys[start..start + WIDTH];
+        if chunk.iter().fold(false, |any, &key| any | (key >= floor)) {
+            let found = chunk.iter().enumerate().find(|(i, key)| start + i >= from && **key >= floor);
+            if let Some((i, _)) = found {
+                return Some(start + i);
+            }
+        }
+        start += WIDTH;
+    }
+    None
 }
 
 fn position_of(keys: &Lane, key: f32) -> usize {

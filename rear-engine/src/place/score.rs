@@ -109,10 +109,7 @@ impl<'a> Yardstick<'a> {
 
     /// Whether prices must be known before anything can be scored.
     pub(super) fn counts_cost(&self) -> bool {
-        match self.strategy {
-            Strategy::Balanced | Strategy::Cheapest => true,
-            Strategy::Headroom | Strategy::Binpack => false,
-        }
+        self.strategy.counts_cost()
     }
 
     /// What the request costs on a cluster that charges in its currency.
