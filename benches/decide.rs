@@ -8,7 +8,8 @@ use rear_benches::{Sum, Times};
 use rear_engine::testing::fleets::{Dice, Load, choose_and_hold, fleet, give_back, request};
 use rear_engine::testing::{cluster, id, resources};
 use rear_engine::{
-    Actor, Ask, Change, ClusterId, Command, Fleet, Refusal, ReservationId, Strategy, Timestamp, decide,
+    Actor, Ask, Change, ClusterId, Command, Fleet, Refusal, ReservationId, Strategy, Timestamp,
+    decide,
 };
 
 const SIZES: [usize; 5] = [100, 1_000, 10_000, 100_000, 1_000_000];
@@ -28,13 +29,48 @@ struct Case {
 }
 
 const CASES: [Case; 7] = [
-    Case { name: "mixed/2d", load: Load::Mixed, dimensions: 2, strategy: Strategy::Headroom },
-    Case { name: "mixed/4d", load: Load::Mixed, dimensions: 4, strategy: Strategy::Headroom },
-    Case { name: "mixed/2d+cost", load: Load::Mixed, dimensions: 2, strategy: Strategy::Balanced },
-    Case { name: "levelled/2d", load: Load::Levelled, dimensions: 2, strategy: Strategy::Headroom },
-    Case { name: "levelled/4d", load: Load::Levelled, dimensions: 4, strategy: Strategy::Headroom },
-    Case { name: "levelled/2d+cost", load: Load::Levelled, dimensions: 2, strategy: Strategy::Balanced },
-    Case { name: "uniform/2d", load: Load::Uniform, dimensions: 2, strategy: Strategy::Headroom },
+    Case {
+        name: "mixed/2d",
+        load: Load::Mixed,
+        dimensions: 2,
+        strategy: Strategy::Headroom,
+    },
+    Case {
+        name: "mixed/4d",
+        load: Load::Mixed,
+        dimensions: 4,
+        strategy: Strategy::Headroom,
+    },
+    Case {
+        name: "mixed/2d+cost",
+        load: Load::Mixed,
+        dimensions: 2,
+        strategy: Strategy::Balanced,
+    },
+    Case {
+        name: "levelled/2d",
+        load: Load::Levelled,
+        dimensions: 2,
+        strategy: Strategy::Headroom,
+    },
+    Case {
+        name: "levelled/4d",
+        load: Load::Levelled,
+        dimensions: 4,
+        strategy: Strategy::Headroom,
+    },
+    Case {
+        name: "levelled/2d+cost",
+        load: Load::Levelled,
+        dimensions: 2,
+        strategy: Strategy::Balanced,
+    },
+    Case {
+        name: "uniform/2d",
+        load: Load::Uniform,
+        dimensions: 2,
+        strategy: Strategy::Headroom,
+    },
 ];
 
 /// A fleet under a steady load of requests.
@@ -78,7 +114,12 @@ impl Traffic {
         self.next += 1;
         let ask = request(&mut self.dice, self.dimensions);
         let by = Actor::Cluster(ask.requester().clone());
-        let reserve = Command::Reserve { id: id(self.next), ask: Box::new(ask), key: None, by };
+        let reserve = Command::Reserve {
+            id: id(self.next),
+            ask: Box::new(ask),
+            key: None,
+            by,
+        };
         let grant = || {
             let decision = decide(&self.fleet, reserve, now()).expect("there is room");
             self.fleet.apply_all(decision).expect("the decision fits");
@@ -92,7 +133,9 @@ impl Traffic {
             let release = Command::Release { id: oldest, by };
             let decision = decide(&self.fleet, release, now()).expect("it lives");
             self.fleet.apply_all(decision).expect("the decision fits");
-            self.fleet.apply(Change::Dropped(oldest)).expect("it has ended");
+            self.fleet
+                .apply(Change::Dropped(oldest))
+                .expect("it has ended");
         }
     }
 }
@@ -128,20 +171,28 @@ fn refusals(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("refusal");
     let ask = rear_engine::testing::ask("requester", resources("513", "1Gi"));
     let by = Actor::Cluster(ask.requester().clone());
-    let command = Command::Reserve { id: id(1), ask: Box::new(ask), key: None, by };
+    let command = Command::Reserve {
+        id: id(1),
+        ask: Box::new(ask),
+        key: None,
+        by,
+    };
     for clusters in SIZES {
         let mut measured = Measured::default();
         let mut full = None;
         group.bench_function(BenchmarkId::from_parameter(clusters), |bencher| {
-            let fleet = full
-                .get_or_insert_with(|| fleet(clusters, Load::Mixed, Strategy::Headroom, now()));
+            let fleet =
+                full.get_or_insert_with(|| fleet(clusters, Load::Mixed, Strategy::Headroom, now()));
             let mut sum = Sum::new(clusters, 2);
             bencher.iter_custom(|iterations| {
                 let mut total = Duration::ZERO;
                 for _ in 0..iterations {
                     let command = command.clone();
                     let (refused, time) = measured.decision.time(|| decide(fleet, command, now()));
-                    assert!(matches!(refused, Err(Refusal::NoRoom(_))), "nobody has 513 cores");
+                    assert!(
+                        matches!(refused, Err(Refusal::NoRoom(_))),
+                        "nobody has 513 cores"
+                    );
                     measured.sum.push(sum.sum());
                     total += time;
                 }

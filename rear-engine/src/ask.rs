@@ -68,20 +68,23 @@ pub enum AskError {
 
 impl Ask {
     /// Checks a request.
-    pub fn new(
-        requester: ClusterId,
-        resources: Resources,
-        terms: Terms,
-    ) -> Result<Self, AskError> {
+    pub fn new(requester: ClusterId, resources: Resources, terms: Terms) -> Result<Self, AskError> {
         for dimension in [Dimension::Cpu, Dimension::Memory] {
             if resources.get(dimension) == 0 {
                 return Err(AskError::NotPositive(dimension));
             }
         }
-        if terms.duration.is_some_and(|length| !(MIN_DURATION..=MAX_DURATION).contains(&length)) {
+        if terms
+            .duration
+            .is_some_and(|length| !(MIN_DURATION..=MAX_DURATION).contains(&length))
+        {
             return Err(AskError::Duration);
         }
-        Ok(Self { requester, resources, terms })
+        Ok(Self {
+            requester,
+            resources,
+            terms,
+        })
     }
 
     /// Who asks.
@@ -105,7 +108,9 @@ impl Ask {
     /// The dimensions that count in the score: CPU and memory always, GPU and storage when requested.
     pub fn dimensions(&self) -> impl Iterator<Item = Dimension> + use<> {
         let resources = self.resources;
-        Dimension::ALL.into_iter().filter(move |&dimension| resources.get(dimension) > 0)
+        Dimension::ALL
+            .into_iter()
+            .filter(move |&dimension| resources.get(dimension) > 0)
     }
 }
 
@@ -131,7 +136,12 @@ impl Strategy {
     }
 
     /// Every strategy.
-    pub const ALL: [Self; 4] = [Self::Headroom, Self::Balanced, Self::Cheapest, Self::Binpack];
+    pub const ALL: [Self; 4] = [
+        Self::Headroom,
+        Self::Balanced,
+        Self::Cheapest,
+        Self::Binpack,
+    ];
 }
 
 /// A name that is no strategy.
@@ -143,6 +153,9 @@ impl std::str::FromStr for Strategy {
     type Err = UnknownStrategy;
 
     fn from_str(text: &str) -> Result<Self, UnknownStrategy> {
-        Self::ALL.into_iter().find(|strategy| strategy.name() == text).ok_or(UnknownStrategy)
+        Self::ALL
+            .into_iter()
+            .find(|strategy| strategy.name() == text)
+            .ok_or(UnknownStrategy)
     }
 }

@@ -123,7 +123,11 @@ impl Decision {
     /// Nothing to do.
     #[must_use]
     pub fn nothing(subject: Subject) -> Self {
-        Self { subject, changes: Vec::new(), events: Vec::new() }
+        Self {
+            subject,
+            changes: Vec::new(),
+            events: Vec::new(),
+        }
     }
 
     /// Whether anything of it must survive a restart.

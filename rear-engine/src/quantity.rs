@@ -55,7 +55,9 @@ pub enum QuantityError {
     #[error("a quantity needs at least one digit before its suffix")]
     NoDigits,
     /// What follows the number is not a known suffix.
-    #[error("unknown suffix: use n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei or an exponent such as e3")]
+    #[error(
+        "unknown suffix: use n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei or an exponent such as e3"
+    )]
     UnknownSuffix,
     /// The value cannot be held exactly.
     #[error("the quantity is too large")]
@@ -69,19 +71,28 @@ impl Quantity {
     /// A decimal quantity of `millis` thousandths: the way CPU is printed.
     #[must_use]
     pub fn from_millis(millis: u64) -> Self {
-        Self { nanos: i128::from(millis) * NANOS_PER_MILLI, notation: Notation::Decimal }
+        Self {
+            nanos: i128::from(millis) * NANOS_PER_MILLI,
+            notation: Notation::Decimal,
+        }
     }
 
     /// A quantity of `units` in binary notation: the way memory and storage are printed.
     #[must_use]
     pub fn from_bytes(units: u64) -> Self {
-        Self { nanos: i128::from(units) * NANOS_PER_UNIT, notation: Notation::Binary }
+        Self {
+            nanos: i128::from(units) * NANOS_PER_UNIT,
+            notation: Notation::Binary,
+        }
     }
 
     /// A quantity of `units` in decimal notation: the way devices are printed.
     #[must_use]
     pub fn from_units(units: u64) -> Self {
-        Self { nanos: i128::from(units) * NANOS_PER_UNIT, notation: Notation::Decimal }
+        Self {
+            nanos: i128::from(units) * NANOS_PER_UNIT,
+            notation: Notation::Decimal,
+        }
     }
 
     /// The exact value in billionths.
@@ -112,7 +123,13 @@ impl Quantity {
             return Err(QuantityError::Negative);
         }
         let whole = self.nanos / nanos_per_step;
-        let steps = if self.nanos % nanos_per_step == 0 { whole } else { whole + 1 };
-        i64::try_from(steps).map(i64::cast_unsigned).map_err(|_| QuantityError::TooLarge)
+        let steps = if self.nanos % nanos_per_step == 0 {
+            whole
+        } else {
+            whole + 1
+        };
+        i64::try_from(steps)
+            .map(i64::cast_unsigned)
+            .map_err(|_| QuantityError::TooLarge)
     }
 }

@@ -21,9 +21,8 @@ impl<'a> Books<'a> {
     /// The books of a fleet in memory.
     #[must_use]
     pub fn of(fleet: &'a Fleet) -> Self {
-        let ledger = |cluster: &'a crate::fleet::Cluster| {
-            (&cluster.record().id, cluster.ledger().total())
-        };
+        let ledger =
+            |cluster: &'a crate::fleet::Cluster| (&cluster.record().id, cluster.ledger().total());
         Self {
             ledgers: fleet.clusters().map(ledger).collect(),
             reservations: fleet.reservations().collect(),
@@ -57,10 +56,15 @@ pub fn books(books: &Books<'_>) -> Vec<Violation> {
 fn check_provider(books: &Books<'_>, reservation: &Reservation) -> Option<Violation> {
     let cluster = reservation.provider.clone();
     if !books.ledgers.contains_key(&cluster) {
-        return Some(Violation::NoLedger { reservation: reservation.id, cluster });
+        return Some(Violation::NoLedger {
+            reservation: reservation.id,
+            cluster,
+        });
     }
-    (*reservation.ask.requester() == cluster)
-        .then_some(Violation::SelfServed { reservation: reservation.id, cluster })
+    (*reservation.ask.requester() == cluster).then_some(Violation::SelfServed {
+        reservation: reservation.id,
+        cluster,
+    })
 }
 
 fn check_ledger(
@@ -83,9 +87,14 @@ fn check_keys(reservations: &[&Reservation]) -> Vec<Violation> {
     let mut seen: HashMap<(&ClusterId, &IdempotencyKey), ReservationId> = HashMap::new();
     let mut found = Vec::new();
     for reservation in reservations {
-        let Some(key) = &reservation.key else { continue };
+        let Some(key) = &reservation.key else {
+            continue;
+        };
         if let Some(first) = seen.insert((reservation.ask.requester(), key), reservation.id) {
-            found.push(Violation::KeyShared { first, second: reservation.id });
+            found.push(Violation::KeyShared {
+                first,
+                second: reservation.id,
+            });
         }
     }
     found

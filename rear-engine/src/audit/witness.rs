@@ -24,21 +24,39 @@ impl Witness {
     pub fn of(fleet: &Fleet) -> Self {
         let advertised = fleet.clusters().filter_map(|cluster| {
             let kept = cluster.record().advertised.clone()?;
-            Some((cluster.record().id.clone(), (kept.advertisement, kept.received_at)))
+            Some((
+                cluster.record().id.clone(),
+                (kept.advertisement, kept.received_at),
+            ))
         });
         let reservations = fleet.reservations().map(|kept| (kept.id, kept.clone()));
-        Self { advertisements: advertised.collect(), reservations: reservations.collect() }
+        Self {
+            advertisements: advertised.collect(),
+            reservations: reservations.collect(),
+        }
     }
 
     /// Looks at a decision that is about to become true, and remembers it.
     pub fn observe(&mut self, decision: &Decision, now: Timestamp) -> Result<(), Violation> {
-        let adopts = decision.events.iter().any(|event| event.what == Happening::Adopted);
-        let advertises = decision.events.iter().any(|event| event.what == Happening::Advertised);
+        let adopts = decision
+            .events
+            .iter()
+            .any(|event| event.what == Happening::Adopted);
+        let advertises = decision
+            .events
+            .iter()
+            .any(|event| event.what == Happening::Advertised);
         let mut moved: Vec<ClusterId> = Vec::new();
         for change in &decision.changes {
             match change {
                 Change::Cluster(record) => self.see_cluster(record, now)?,
-                Change::Refreshed { cluster, at, timestamp, order, .. } => {
+                Change::Refreshed {
+                    cluster,
+                    at,
+                    timestamp,
+                    order,
+                    ..
+                } => {
                     if let Some((kept, received)) = self.advertisements.get_mut(cluster) {
                         kept.timestamp = *timestamp;
                         kept.order = *order;
@@ -74,7 +92,9 @@ impl Witness {
     }
 
     fn see_cluster(&mut self, record: &ClusterRecord, now: Timestamp) -> Result<(), Violation> {
-        let Some(advertised) = &record.advertised else { return Ok(()) };
+        let Some(advertised) = &record.advertised else {
+            return Ok(());
+        };
         let new = (advertised.advertisement.clone(), advertised.received_at);
         let Some((kept, received)) = self.advertisements.get(&record.id) else {
             self.advertisements.insert(record.id.clone(), new);
@@ -82,9 +102,7 @@ impl Witness {
         };
         let one_minute = 60 * 1_000_000_000;
         let older = match (new.0.order, kept.order) {
-            (Some(new), Some(kept)) => {
-                (new.epoch, new.sequence) < (kept.epoch, kept.sequence)
-            }
+            (Some(new), Some(kept)) => (new.epoch, new.sequence) < (kept.epoch, kept.sequence),
             (Some(_), None) => false,
             (None, _) => {
                 new.0.timestamp < kept.timestamp
@@ -92,7 +110,9 @@ impl Witness {
             }
         };
         if older {
-            return Err(Violation::Advertisement { cluster: record.id.clone() });
+            return Err(Violation::Advertisement {
+                cluster: record.id.clone(),
+            });
         }
         self.advertisements.insert(record.id.clone(), new);
         Ok(())
@@ -110,7 +130,8 @@ impl Witness {
         let before = self.reservations.insert(id, new.clone());
         let Some(before) = before else {
             self.see_key(new)?;
-            let starts = matches!(new.phase, Phase::Reserved(_)) && (new.reserved_at == now || adopted);
+            let starts =
+                matches!(new.phase, Phase::Reserved(_)) && (new.reserved_at == now || adopted);
             return if starts { Ok(true) } else { Err(backwards) };
         };
         let rank = |phase: &Phase| match phase {
@@ -125,7 +146,10 @@ impl Witness {
         if !same_terms || rank(&before.phase) == 2 || rank(&before.phase) > rank(&new.phase) {
             return Err(backwards);
         }
-        if let Phase::Released(Released { at, why: Release::Expired }) = new.phase
+        if let Phase::Released(Released {
+            at,
+            why: Release::Expired,
+        }) = new.phase
             && before.expires_at.is_none_or(|end| end > at || end > now)
         {
             return Err(Violation::EndedEarly { reservation: id });
@@ -141,18 +165,29 @@ impl Witness {
                 && old.ask.requester() == new.ask.requester()
         };
         match self.reservations.values().find(same) {
-            Some(old) => Err(Violation::KeyShared { first: old.id, second: new.id }),
+            Some(old) => Err(Violation::KeyShared {
+                first: old.id,
+                second: new.id,
+            }),
             None => Ok(()),
         }
     }
 
     fn see_ledger(&self, cluster: &ClusterId, total: Resources) -> Result<(), Violation> {
         for dimension in Dimension::ALL {
-            let sum: u128 = self.live_on(cluster).map(|(_, held)| u128::from(held.get(dimension))).sum();
+            let sum: u128 = self
+                .live_on(cluster)
+                .map(|(_, held)| u128::from(held.get(dimension)))
+                .sum();
             let ledger = total.get(dimension);
             if u128::from(ledger) != sum {
                 let cluster = cluster.clone();
-                return Err(Violation::LedgerMismatch { cluster, dimension, ledger, sum });
+                return Err(Violation::LedgerMismatch {
+                    cluster,
+                    dimension,
+                    ledger,
+                    sum,
+                });
             }
         }
         Ok(())
@@ -162,16 +197,24 @@ impl Witness {
     /// was made before.)
     fn see_grant(&self, decision: &Decision, adopts: bool) -> Result<(), Violation> {
         for event in &decision.events {
-            let (Happening::Reserved, Subject::Reservation(id)) = (&event.what, &event.subject) else {
+            let (Happening::Reserved, Subject::Reservation(id)) = (&event.what, &event.subject)
+            else {
                 continue;
             };
-            let Some(granted) = self.reservations.get(id).filter(|_| !adopts) else { continue };
+            let Some(granted) = self.reservations.get(id).filter(|_| !adopts) else {
+                continue;
+            };
             let left = self.left_on(&granted.provider);
             for dimension in Dimension::ALL {
                 let available = left[dimension.index()];
                 if available < 0 {
                     let (reservation, cluster) = (*id, granted.provider.clone());
-                    return Err(Violation::GrantedTwice { reservation, cluster, dimension, available });
+                    return Err(Violation::GrantedTwice {
+                        reservation,
+                        cluster,
+                        dimension,
+                        available,
+                    });
                 }
             }
         }
@@ -188,7 +231,9 @@ impl Witness {
 
     /// The formula of DESIGN §2, from the records alone.
     fn left_on(&self, cluster: &ClusterId) -> [i128; DIMENSIONS] {
-        let Some((told, _)) = self.advertisements.get(cluster) else { return [-1; DIMENSIONS] };
+        let Some((told, _)) = self.advertisements.get(cluster) else {
+            return [-1; DIMENSIONS];
+        };
         let mut reserved: BTreeMap<&ClusterId, [i128; DIMENSIONS]> = BTreeMap::new();
         for (requester, held) in self.live_on(cluster) {
             let sum = reserved.entry(requester).or_default();

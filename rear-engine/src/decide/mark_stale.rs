@@ -11,8 +11,13 @@ pub(super) fn mark_stale(fleet: &Fleet, limit: usize, now: Timestamp) -> Decisio
     let oldest = now.plus(Duration::from_nanos(-age.as_nanos()));
     let mut decision = Decision::nothing(Subject::Fleet);
     for id in fleet.timeline().unadvertised_since(oldest).take(limit) {
-        let Some(cluster) = fleet.cluster(id) else { continue };
-        let record = ClusterRecord { stale: true, ..cluster.record().clone() };
+        let Some(cluster) = fleet.cluster(id) else {
+            continue;
+        };
+        let record = ClusterRecord {
+            stale: true,
+            ..cluster.record().clone()
+        };
         decision.changes.push(Change::Cluster(Box::new(record)));
         decision.events.push(Event {
             at: now,

@@ -31,15 +31,30 @@ pub(super) fn reserve(
     let provider = choose(fleet, &ask, now).map_err(Refusal::NoRoom)?;
     let total = ledger_after(fleet, &provider, ask.resources())?;
     let phase = Phase::Reserved(Reserved);
-    let reservation =
-        Reservation { id, ask, key, provider: provider.clone(), reserved_at: now, expires_at, phase };
+    let reservation = Reservation {
+        id,
+        ask,
+        key,
+        provider: provider.clone(),
+        reserved_at: now,
+        expires_at,
+        phase,
+    };
     let subject = Subject::Reservation(id);
     Ok(Decision {
         changes: vec![
             Change::Reservation(Box::new(reservation)),
-            Change::Ledger { cluster: provider, total },
+            Change::Ledger {
+                cluster: provider,
+                total,
+            },
         ],
-        events: vec![Event { at: now, subject: subject.clone(), what: Happening::Reserved, by }],
+        events: vec![Event {
+            at: now,
+            subject: subject.clone(),
+            what: Happening::Reserved,
+            by,
+        }],
         subject,
     })
 }
@@ -47,7 +62,9 @@ pub(super) fn reserve(
 fn may_ask(ask: &Ask, by: &Actor) -> Result<(), Refusal> {
     match by {
         Actor::Cluster(cluster) if cluster == ask.requester() => Ok(()),
-        Actor::Cluster(_) => Err(Refusal::NotAllowed { allowed: "the requester" }),
+        Actor::Cluster(_) => Err(Refusal::NotAllowed {
+            allowed: "the requester",
+        }),
         Actor::Administrator(_) | Actor::Broker => Ok(()),
     }
 }
@@ -68,7 +85,9 @@ fn made_before(
 
 fn end_of(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Result<Option<Timestamp>, Refusal> {
     let policy = fleet.policy();
-    let Some(duration) = policy.duration_for(ask.terms().duration) else { return Ok(None) };
+    let Some(duration) = policy.duration_for(ask.terms().duration) else {
+        return Ok(None);
+    };
     let longest = policy.longest_duration();
     if duration > longest {
         return Err(Refusal::TooLong(longest));

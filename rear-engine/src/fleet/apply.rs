@@ -49,14 +49,23 @@ pub enum Divergence {
 impl Fleet {
     /// Makes a whole decision true.
     pub fn apply_all(&mut self, decision: Decision) -> Result<(), Divergence> {
-        decision.changes.into_iter().try_for_each(|change| self.apply(change))
+        decision
+            .changes
+            .into_iter()
+            .try_for_each(|change| self.apply(change))
     }
 
     /// Makes one change true. After an error the fleet must be built anew.
     pub fn apply(&mut self, change: Change) -> Result<(), Divergence> {
         match change {
             Change::Cluster(record) => self.put_cluster(*record),
-            Change::Refreshed { cluster, at, timestamp, order, durable } => {
+            Change::Refreshed {
+                cluster,
+                at,
+                timestamp,
+                order,
+                durable,
+            } => {
                 let kept = self.cluster_mut(&cluster)?;
                 let Some(advertised) = &mut kept.record.advertised else {
                     return Err(Divergence::UnknownCluster(cluster));
@@ -71,7 +80,11 @@ impl Fleet {
                 let after = (!kept.record.stale).then_some(at);
                 self.timeline.move_advertisement(&cluster, before, after);
             }
-            Change::Heard { cluster, at, durable } => self.put_sign(cluster, at, durable),
+            Change::Heard {
+                cluster,
+                at,
+                durable,
+            } => self.put_sign(cluster, at, durable),
             Change::Reservation(reservation) => return self.put_reservation(*reservation),
             Change::Ledger { cluster, total } => return self.check_ledger(&cluster, total),
             Change::Forgotten(cluster) => return self.remove_cluster(&cluster),
@@ -87,7 +100,9 @@ impl Fleet {
     }
 
     fn cluster_mut(&mut self, id: &ClusterId) -> Result<&mut Cluster, Divergence> {
-        self.clusters.get_mut(id).ok_or_else(|| Divergence::UnknownCluster(id.clone()))
+        self.clusters
+            .get_mut(id)
+            .ok_or_else(|| Divergence::UnknownCluster(id.clone()))
     }
 
     fn cluster_or_new(&mut self, id: &ClusterId) -> &mut Cluster {
@@ -115,7 +130,8 @@ impl Fleet {
             kept.map(|advertised| advertised.received_at)
         };
         let (advertised_before, advertised_now) = (counts(&before), counts(&cluster.record));
-        self.timeline.move_advertisement(&id, advertised_before, advertised_now);
+        self.timeline
+            .move_advertisement(&id, advertised_before, advertised_now);
         self.timeline.move_sign(&id, before.heard_at, heard);
         self.reindex(&id);
     }
@@ -153,7 +169,11 @@ impl Fleet {
             let advertisement = cluster.record.advertisement();
             let consumed = advertisement.map(|told| told.consumed.by(after.requester()));
             cluster.live.insert(id);
-            cluster.ledger.hold(after.requester(), after.held(), consumed.unwrap_or_default())
+            cluster.ledger.hold(
+                after.requester(),
+                after.held(),
+                consumed.unwrap_or_default(),
+            )
         } else {
             cluster.live.remove(&id);
             cluster.ledger.give_back(after.requester(), before)
@@ -197,21 +217,31 @@ impl Fleet {
     fn link(&mut self, reservation: &Reservation) {
         let requester = reservation.requester();
         if let Some(key) = &reservation.key {
-            self.by_key.insert((requester.clone(), key.clone()), reservation.id);
+            self.by_key
+                .insert((requester.clone(), key.clone()), reservation.id);
         }
         if reservation.phase.is_live() {
-            self.live_by_requester.entry(requester.clone()).or_default().insert(reservation.id);
+            self.live_by_requester
+                .entry(requester.clone())
+                .or_default()
+                .insert(reservation.id);
             self.timeline.add(reservation, self.heard_at(requester));
         }
     }
 
     fn unlink(&mut self, id: ReservationId) {
-        let Some(reservation) = self.reservations.get(&id).filter(|kept| kept.phase.is_live())
+        let Some(reservation) = self
+            .reservations
+            .get(&id)
+            .filter(|kept| kept.phase.is_live())
         else {
             return;
         };
         let requester = reservation.requester();
-        let heard = self.clusters.get(requester).and_then(|cluster| cluster.record.heard_at);
+        let heard = self
+            .clusters
+            .get(requester)
+            .and_then(|cluster| cluster.record.heard_at);
         self.timeline.remove(reservation, heard);
         if let Some(ids) = self.live_by_requester.get_mut(requester) {
             ids.remove(&id);
@@ -222,15 +252,24 @@ impl Fleet {
     }
 
     fn heard_at(&self, requester: &ClusterId) -> Option<Timestamp> {
-        self.clusters.get(requester).and_then(|cluster| cluster.record.heard_at)
+        self.clusters
+            .get(requester)
+            .and_then(|cluster| cluster.record.heard_at)
     }
 
     fn check_ledger(&self, id: &ClusterId, total: Resources) -> Result<(), Divergence> {
-        let sum = self.clusters.get(id).map_or(Resources::NONE, |cluster| cluster.ledger.total());
+        let sum = self
+            .clusters
+            .get(id)
+            .map_or(Resources::NONE, |cluster| cluster.ledger.total());
         if sum == total {
             Ok(())
         } else {
-            Err(Divergence::Ledger { cluster: id.clone(), ledger: total, sum })
+            Err(Divergence::Ledger {
+                cluster: id.clone(),
+                ledger: total,
+                sum,
+            })
         }
     }
 
@@ -250,7 +289,10 @@ impl Fleet {
     }
 
     fn drop_reservation(&mut self, id: ReservationId) -> Result<(), Divergence> {
-        let ended = self.reservations.get(&id).is_some_and(|kept| !kept.phase.is_live());
+        let ended = self
+            .reservations
+            .get(&id)
+            .is_some_and(|kept| !kept.phase.is_live());
         if !ended {
             return Err(Divergence::NotEnded(id));
         }

@@ -23,7 +23,10 @@ pub(crate) struct Timeline {
 impl Timeline {
     /// Reservations whose end is not after `now`.
     pub(crate) fn ended_by(&self, now: Timestamp) -> impl Iterator<Item = ReservationId> {
-        self.ends.iter().take_while(move |(end, _)| *end <= now).map(|(_, id)| *id)
+        self.ends
+            .iter()
+            .take_while(move |(end, _)| *end <= now)
+            .map(|(_, id)| *id)
     }
 
     /// The next end of a reservation.
@@ -48,7 +51,10 @@ impl Timeline {
 
     /// Clusters whose last advertisement came no later than `limit`.
     pub(crate) fn unadvertised_since(&self, limit: Timestamp) -> impl Iterator<Item = &ClusterId> {
-        self.advertisements.iter().take_while(move |(at, _)| *at <= limit).map(|(_, id)| id)
+        self.advertisements
+            .iter()
+            .take_while(move |(at, _)| *at <= limit)
+            .map(|(_, id)| id)
     }
 
     /// The oldest advertisement that still counts.
@@ -63,7 +69,10 @@ impl Timeline {
             }
             None => {
                 let requester = reservation.requester();
-                self.endless.entry(requester.clone()).or_default().insert(reservation.id);
+                self.endless
+                    .entry(requester.clone())
+                    .or_default()
+                    .insert(reservation.id);
                 if let Some(heard) = heard {
                     self.silences.insert((heard, requester.clone()));
                 }
@@ -77,7 +86,9 @@ impl Timeline {
             return;
         }
         let requester = reservation.requester();
-        let Some(ids) = self.endless.get_mut(requester) else { return };
+        let Some(ids) = self.endless.get_mut(requester) else {
+            return;
+        };
         ids.remove(&reservation.id);
         if ids.is_empty() {
             self.endless.remove(requester);

@@ -7,7 +7,9 @@
 use rustc_hash::FxHashMap;
 
 use super::columns::probe::Probe;
-use super::columns::{Columns, LANES, Lane, Numbers, Rates, Summaries, holds_exactly, vector_weights};
+use super::columns::{
+    Columns, LANES, Lane, Numbers, Rates, Summaries, holds_exactly, vector_weights,
+};
 use super::members::Members;
 use crate::id::ClusterId;
 use crate::policy::Policy;
@@ -111,7 +113,9 @@ impl Index {
 
     /// Takes a cluster out, if it is there.
     pub(crate) fn remove(&mut self, id: &ClusterId) {
-        let Some(row) = self.row_of_cluster.remove(id) else { return };
+        let Some(row) = self.row_of_cluster.remove(id) else {
+            return;
+        };
         if self.is_alone(row) {
             self.clear(row);
             self.vacant.push(row);
@@ -126,7 +130,9 @@ impl Index {
     }
 
     fn is_alone(&self, row: usize) -> bool {
-        self.rows[row].as_ref().is_some_and(|row| row.members.is_single())
+        self.rows[row]
+            .as_ref()
+            .is_some_and(|row| row.members.is_single())
     }
 
     fn join(&mut self, row: usize, id: &ClusterId) {
@@ -155,7 +161,9 @@ impl Index {
 
     /// A cluster that has its row for itself looks different now.
     fn rewrite(&mut self, row: usize, look: Look) {
-        let Some(kept) = &mut self.rows[row] else { return };
+        let Some(kept) = &mut self.rows[row] else {
+            return;
+        };
         let before = std::mem::replace(&mut kept.look, look.clone());
         let only_room = before.allocatable == look.allocatable && before.cost == look.cost;
         self.inexact -= usize::from(before.is_inexact());
@@ -163,7 +171,8 @@ impl Index {
         self.row_of_look.remove(&before);
         if only_room {
             self.columns.set_room(row, look.allocatable, look.available);
-            self.summaries.refresh_room(&self.columns, row / LANES, self.weights);
+            self.summaries
+                .refresh_room(&self.columns, row / LANES, self.weights);
         } else {
             self.columns.set(row, self.numbers(&look));
             self.summarise(row / LANES);
@@ -191,7 +200,10 @@ impl Index {
         self.summarise(row / LANES);
         self.row_of_look.insert(look.clone(), row);
         self.row_of_cluster.insert(id.clone(), row);
-        self.rows[row] = Some(Row { look, members: Members::One(id) });
+        self.rows[row] = Some(Row {
+            look,
+            members: Members::One(id),
+        });
     }
 
     fn summarise(&mut self, lane: usize) {
@@ -200,9 +212,17 @@ impl Index {
 
     /// Sorts rows by size: blocks of clusters of one size have tight bounds. Only speed depends on it.
     pub(crate) fn settle(&mut self) {
-        let mut rows: Vec<Row> = std::mem::take(&mut self.rows).into_iter().flatten().collect();
+        let mut rows: Vec<Row> = std::mem::take(&mut self.rows)
+            .into_iter()
+            .flatten()
+            .collect();
         let by_cost = self.by_cost;
-        rows.sort_by_cached_key(|row| (by_cost.then(|| row.look.rates()), size_class(row.look.allocatable)));
+        rows.sort_by_cached_key(|row| {
+            (
+                by_cost.then(|| row.look.rates()),
+                size_class(row.look.allocatable),
+            )
+        });
         let mut sorted = Self::new(&Policy::default());
         (sorted.weights, sorted.currency, sorted.by_cost) =
             (self.weights, self.currency.take(), self.by_cost);
@@ -228,7 +248,14 @@ impl Index {
         probe: &Probe,
         judge: impl FnMut(&'a Row, Option<&K>) -> Option<K>,
     ) -> Option<K> {
-        let mut search = Search { index: self, probe, judge, best: None, floor: f32::NEG_INFINITY, rates: None };
+        let mut search = Search {
+            index: self,
+            probe,
+            judge,
+            best: None,
+            floor: f32::NEG_INFINITY,
+            rates: None,
+        };
         if probe.is_bounded_by_summaries() {
             // The most promising block first: what it yields rules most others out.
             let first = search.most_promising_block();
@@ -237,7 +264,9 @@ impl Index {
                 search.visit_promising_blocks(block);
             }
         } else {
-            (0..self.columns.lanes()).rev().for_each(|block| search.visit(block));
+            (0..self.columns.lanes())
+                .rev()
+                .for_each(|block| search.visit(block));
         }
         search.best
     }
@@ -311,7 +340,9 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
     /// Many clusters charge the same: equal prices are told apart from nearly equal ones by their rates.
     fn may_charge_better(&self, block: usize) -> bool {
         let rates = || self.index.summaries.rates(block, self.probe.goal());
-        !self.rates.is_some_and(|best| self.probe.is_no_better(rates(), best))
+        !self
+            .rates
+            .is_some_and(|best| self.probe.is_no_better(rates(), best))
     }
 
     /// The most promising row first: what it yields rules most others out.
@@ -333,11 +364,18 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
 
     fn consider(&mut self, block: usize, lane: usize, key: f32) {
         let rates = || self.index.columns.rates(block * LANES + lane);
-        if self.rates.is_some_and(|best| self.probe.is_no_better(rates(), best)) {
+        if self
+            .rates
+            .is_some_and(|best| self.probe.is_no_better(rates(), best))
+        {
             return;
         }
-        let Some(row) = self.index.row(block, lane) else { return };
-        let Some(verdict) = (self.judge)(row, self.best.as_ref()) else { return };
+        let Some(row) = self.index.row(block, lane) else {
+            return;
+        };
+        let Some(verdict) = (self.judge)(row, self.best.as_ref()) else {
+            return;
+        };
         if self.best.as_ref().is_none_or(|best| *best < verdict) {
             self.best = Some(verdict);
             self.floor = self.floor.max(key - self.probe.margin(key));
@@ -354,7 +392,10 @@ fn next_above(keys: &Lane, from: usize, floor: f32) -> Option<usize> {
     while start < LANES {
         let chunk = &keys[start..start + WIDTH];
         if chunk.iter().fold(false, |any, &key| any | (key >= floor)) {
-            let found = chunk.iter().enumerate().find(|(i, key)| start + i >= from && **key >= floor);
+            let found = chunk
+                .iter()
+                .enumerate()
+                .find(|(i, key)| start + i >= from && **key >= floor);
             if let Some((i, _)) = found {
                 return Some(start + i);
             }
@@ -365,7 +406,9 @@ fn next_above(keys: &Lane, from: usize, floor: f32) -> Option<usize> {
 }
 
 fn position_of(keys: &Lane, key: f32) -> usize {
-    keys.iter().position(|&other| other == key).unwrap_or_default()
+    keys.iter()
+        .position(|&other| other == key)
+        .unwrap_or_default()
 }
 
 /// Clusters of nearly the same size are neighbours: eight classes for each doubling of CPU, then of memory.
@@ -376,5 +419,9 @@ fn size_class(allocatable: Resources) -> (u32, u32, u64) {
         magnitude * 8 + u32::try_from(eighth).unwrap_or_default()
     };
     let memory = allocatable.get(Dimension::Memory);
-    (class(allocatable.get(Dimension::Cpu)), class(memory), memory)
+    (
+        class(allocatable.get(Dimension::Cpu)),
+        class(memory),
+        memory,
+    )
 }

@@ -27,12 +27,7 @@ pub(crate) fn choose(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Result<Cluster
     chosen.ok_or_else(|| explain::no_room(fleet, ask, now))
 }
 
-fn only(
-    fleet: &Fleet,
-    target: &ClusterId,
-    ask: &Ask,
-    now: Timestamp,
-) -> Result<ClusterId, NoRoom> {
+fn only(fleet: &Fleet, target: &ClusterId, ask: &Ask, now: Timestamp) -> Result<ClusterId, NoRoom> {
     let obstacle = match fleet.cluster(target) {
         None => Some(Reason::Unknown),
         Some(cluster) => reason(fleet, cluster, ask, now),
@@ -40,7 +35,10 @@ fn only(
     match obstacle {
         None => Ok(target.clone()),
         Some(reason) => Err(NoRoom {
-            candidates: vec![Obstacle { cluster: target.clone(), reason }],
+            candidates: vec![Obstacle {
+                cluster: target.clone(),
+                reason,
+            }],
             considered: 1,
         }),
     }
@@ -49,13 +47,17 @@ fn only(
 /// The columns hold prices in the broker's currency, and no labels.
 pub(crate) fn index_can_answer(fleet: &Fleet, ask: &Ask) -> bool {
     let yardstick = Yardstick::new(fleet.policy(), ask);
-    let comparable = !yardstick.counts_cost() || yardstick.currency == fleet.policy().currency.as_ref();
+    let comparable =
+        !yardstick.counts_cost() || yardstick.currency == fleet.policy().currency.as_ref();
     ask.terms().preferred.is_empty() && comparable
 }
 
 /// The plain way, which says what is right: every cluster, exactly.
 pub(crate) fn by_plain_scan(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Option<ClusterId> {
-    rank::fitting(fleet, ask, now).into_iter().max().map(|best| best.cluster.clone())
+    rank::fitting(fleet, ask, now)
+        .into_iter()
+        .max()
+        .map(|best| best.cluster.clone())
 }
 
 /// The fast way to the same answer.
@@ -66,13 +68,17 @@ pub(crate) fn by_index(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Option<Clust
         yardstick.prices = contest.prices(&yardstick);
     }
     let probe = probe_for(fleet, ask, &yardstick);
-    let best = fleet.index().best(&probe, |row, best: Option<&(u64, Reverse<&ClusterId>)>| {
-        let score = yardstick.score_where_it_fits(&row.look)?;
-        if best.is_some_and(|(best, _)| score < *best) {
-            return None;
-        }
-        contest.first_eligible(row).map(|winner| (score, Reverse(winner)))
-    });
+    let best = fleet
+        .index()
+        .best(&probe, |row, best: Option<&(u64, Reverse<&ClusterId>)>| {
+            let score = yardstick.score_where_it_fits(&row.look)?;
+            if best.is_some_and(|(best, _)| score < *best) {
+                return None;
+            }
+            contest
+                .first_eligible(row)
+                .map(|winner| (score, Reverse(winner)))
+        });
     best.map(|(_, Reverse(winner))| winner.clone())
 }
 
@@ -110,7 +116,9 @@ impl Contest<'_> {
 
     fn may_serve(&self, id: &ClusterId) -> bool {
         let obstacle = |cluster: &Cluster| reason(self.fleet, cluster, self.ask, self.now);
-        self.fleet.cluster(id).is_some_and(|cluster| obstacle(cluster).is_none())
+        self.fleet
+            .cluster(id)
+            .is_some_and(|cluster| obstacle(cluster).is_none())
     }
 
     /// The cheapest and the dearest price among the clusters that fit.

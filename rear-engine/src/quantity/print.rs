@@ -30,7 +30,8 @@ impl Quantity {
     }
 
     fn print_binary(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (mantissa, step) = divide_out(self.nanos / NANOS_PER_UNIT, 1024, BINARY_SUFFIXES.len() - 1);
+        let (mantissa, step) =
+            divide_out(self.nanos / NANOS_PER_UNIT, 1024, BINARY_SUFFIXES.len() - 1);
         write!(f, "{mantissa}{}", BINARY_SUFFIXES[step])
     }
 

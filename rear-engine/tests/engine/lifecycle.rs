@@ -1,1 +1,686 @@
-//! lifecycle
+//! The life of a reservation: who may do what, when, and what is given back.
+
+use rear_engine::reservation::{Ending, Failure, Release};
+use rear_engine::testing::{advertisement, ask, cluster, id, resources};
+use rear_engine::{
+    Actor, Ask, Command, Duration, Happening, Policy, Refusal, Reservation, ReservationId,
+    Resources, Subject, Terms, Timestamp,
+};
+
+use super::stage::{Stage, happened, of, operator};
+
+fn for_a(duration: &str) -> Ask {
+    let terms = Terms {
+        duration: Some(duration.parse().unwrap()),
+        ..Terms::default()
+    };
+    Ask::new(cluster("r"), resources("1", "1Gi"), terms).unwrap()
+}
+
+fn endless() -> Ask {
+    ask("r", resources("1", "1Gi"))
+}
+
+fn ready() -> Stage {
+    let mut stage = Stage::new();
+    stage.idle("p", "4", "4Gi");
+    stage
+}
+
+fn phase(stage: &Stage, id: ReservationId) -> &'static str {
+    stage.fleet.reservation(id).unwrap().phase.name()
+}
+
+fn ended(stage: &Stage, id: ReservationId) -> Ending {
+    use rear_engine::Phase;
+    match &stage.fleet.reservation(id).unwrap().phase {
+        Phase::Released(released) => Ending::Released(released.why),
+        Phase::Failed(failed) => Ending::Failed(failed.why.clone()),
+        other => panic!("still {}", other.name()),
+    }
+}
+
+fn activate(id: ReservationId, by: Actor) -> Command {
+    Command::Activate { id, by }
+}
+
+fn release(id: ReservationId, by: Actor) -> Command {
+    Command::Release { id, by }
+}
+
+fn reject(id: ReservationId, by: Actor) -> Command {
+    Command::Reject {
+        id,
+        reason: "no room after all".parse().unwrap(),
+        by,
+    }
+}
+
+fn renew(id: ReservationId, until: Timestamp) -> Command {
+    Command::Renew {
+        id,
+        until,
+        by: of("r"),
+    }
+}
+
+fn until(stage: &Stage, span: &str) -> Timestamp {
+    stage.now.plus(span.parse::<Duration>().unwrap())
+}
+
+#[test]
+fn reserved_then_active_then_released() {
+    let mut stage = ready();
+    let Reservation { id, .. } = stage.reserve(for_a("1h"));
+    assert_eq!(phase(&stage, id), "Reserved");
+    let decision = stage.act(activate(id, of("r"))).unwrap();
+    assert_eq!(happened(&decision), [&Happening::Activated]);
+    assert_eq!(phase(&stage, id), "Active");
+    assert!(
+        stage.act(activate(id, of("r"))).unwrap().changes.is_empty(),
+        "repeating is fine"
+    );
+    let decision = stage.act(release(id, of("r"))).unwrap();
+    assert_eq!(
+        happened(&decision),
+        [&Happening::Ended(Ending::Released(Release::ByRequester))]
+    );
+    assert_eq!(stage.available("p"), resources("4", "4Gi"));
+    assert_eq!(stage.fleet.live_of_provider(&cluster("p")).count(), 0);
+    assert_eq!(stage.fleet.live_of_requester(&cluster("r")).count(), 0);
+}
+
+#[test]
+fn releasing_again_gives_nothing_back_again() {
+    let mut stage = ready();
+    let Reservation { id, .. } = stage.reserve(for_a("1h"));
+    stage.reserve(for_a("1h"));
+    for _ in 0..3 {
+        let decision = stage.act(release(id, of("r"))).unwrap();
+        assert_eq!(decision.subject, Subject::Reservation(id));
+        assert_eq!(stage.reserved("p"), resources("1", "1Gi"));
+    }
+    stage.act(release(id, operator())).unwrap();
+    assert_eq!(ended(&stage, id), Ending::Released(Release::ByRequester));
+}
+
+#[test]
+fn an_administrator_may_release_and_act_for_others_by_name() {
+    let mut stage = ready();
+    let made = stage.act(Command::Reserve {
+        id: id(77),
+        ask: Box::new(for_a("1h")),
+        key: None,
+        by: operator(),
+    });
+    assert_eq!(made.unwrap().events[0].by, operator());
+    assert_eq!(
+        stage.fleet.reservation(id(77)).unwrap().requester(),
+        &cluster("r")
+    );
+    stage.act(release(id(77), operator())).unwrap();
+    assert_eq!(
+        ended(&stage, id(77)),
+        Ending::Released(Release::ByAdministrator)
+    );
+}
+
+#[test]
+fn what_is_not_yours_does_not_exist() {
+    let mut stage = ready();
+    let Reservation { id, .. } = stage.reserve(for_a("1h"));
+    let later = until(&stage, "2h");
+    for command in [
+        activate(id, of("x")),
+        release(id, of("x")),
+        reject(id, of("x")),
+        Command::Renew {
+            id,
+            until: later,
+            by: of("x"),
+        },
+    ] {
+        assert_eq!(stage.act(command), Err(Refusal::UnknownReservation(id)));
+    }
+    let nobody = rear_engine::testing::id(999);
+    assert_eq!(
+        stage.act(release(nobody, of("r"))),
+        Err(Refusal::UnknownReservation(nobody))
+    );
+}
+
+#[test]
+fn each_side_has_its_own_rights() {
+    let mut stage = ready();
+    let Reservation { id, .. } = stage.reserve(for_a("1h"));
+    let later = until(&stage, "2h");
+    for (command, allowed) in [
+        (activate(id, of("p")), "the requester"),
+        (activate(id, operator()), "the requester"),
+        (
+            Command::Renew {
+                id,
+                until: later,
+                by: of("p"),
+            },
+            "the requester",
+        ),
+        (
+            Command::Renew {
+                id,
+                until: later,
+                by: operator(),
+            },
+            "the requester",
+        ),
+        (reject(id, of("r")), "the provider"),
+        (reject(id, operator()), "the provider"),
+        (release(id, of("p")), "the requester or an administrator"),
+        (
+            Command::Forget {
+                cluster: cluster("p"),
+                by: of("p"),
+            },
+            "an administrator",
+        ),
+        (
+            Command::EndRecovery {
+                cluster: None,
+                by: of("p"),
+            },
+            "an administrator",
+        ),
+        (
+            Command::Reserve {
+                id: rear_engine::testing::id(5),
+                ask: Box::new(endless()),
+                key: None,
+                by: of("x"),
+            },
+            "the requester",
+        ),
+    ] {
+        assert_eq!(stage.act(command), Err(Refusal::NotAllowed { allowed }));
+    }
+    assert_eq!(phase(&stage, id), "Reserved");
+}
+
+#[test]
+fn the_provider_may_reject_and_the_requester_is_told_why() {
+    for active in [false, true] {
+        let mut stage = ready();
+        let Reservation { id, .. } = stage.reserve(for_a("1h"));
+        if active {
+            stage.act(activate(id, of("r"))).unwrap();
+        }
+        let decision = stage.act(reject(id, of("p"))).unwrap();
+        let why = Failure::Rejected("no room after all".parse().unwrap());
+        assert_eq!(
+            happened(&decision),
+            [&Happening::Ended(Ending::Failed(why.clone()))]
+        );
+        assert_eq!(phase(&stage, id), "Failed");
+        assert_eq!(
+            why.to_string(),
+            "rejected by the provider: no room after all"
+        );
+        assert_eq!(stage.available("p"), resources("4", "4Gi"));
+        assert!(
+            stage.act(reject(id, of("p"))).unwrap().changes.is_empty(),
+            "repeating is fine"
+        );
+    }
+}
+
+#[test]
+fn what_has_ended_stays_as_it_ended() {
+    let mut stage = ready();
+    let Reservation { id, .. } = stage.reserve(for_a("1h"));
+    stage.act(release(id, of("r"))).unwrap();
+    let later = until(&stage, "2h");
+    for command in [activate(id, of("r")), reject(id, of("p")), renew(id, later)] {
+        assert_eq!(stage.act(command), Err(Refusal::AlreadyEnded(id)));
+    }
+    assert_eq!(phase(&stage, id), "Released");
+}
+
+#[test]
+fn it_expires_at_its_end_and_not_before() {
+    let mut stage = ready();
+    let Reservation { id, expires_at, .. } = stage.reserve(for_a("1h"));
+    assert_eq!(expires_at, Some(until(&stage, "1h")));
+    stage.pass("59m59.999999999s");
+    assert!(
+        stage
+            .act(Command::Expire { limit: 10 })
+            .unwrap()
+            .changes
+            .is_empty()
+    );
+    stage.act(activate(id, of("r"))).unwrap();
+    stage.pass("1ns");
+    let decision = stage.act(Command::Expire { limit: 10 }).unwrap();
+    assert_eq!(
+        happened(&decision),
+        [&Happening::Ended(Ending::Released(Release::Expired))]
+    );
+    assert_eq!(decision.events[0].by, Actor::Broker);
+    assert_eq!(stage.available("p"), resources("4", "4Gi"));
+    assert!(
+        stage
+            .act(Command::Expire { limit: 10 })
+            .unwrap()
+            .changes
+            .is_empty(),
+        "once"
+    );
+}
+
+#[test]
+fn what_is_due_cannot_be_saved_before_it_is_ended() {
+    let mut stage = ready();
+    let Reservation { id, .. } = stage.reserve(for_a("1h"));
+    stage.pass("1h");
+    let later = until(&stage, "2h");
+    for command in [activate(id, of("r")), renew(id, later), reject(id, of("p"))] {
+        assert_eq!(stage.act(command), Err(Refusal::AlreadyEnded(id)));
+    }
+    stage.act(release(id, of("r"))).unwrap();
+    assert!(
+        stage
+            .act(Command::Expire { limit: 10 })
+            .unwrap()
+            .changes
+            .is_empty()
+    );
+    assert_eq!(ended(&stage, id), Ending::Released(Release::ByRequester));
+}
+
+#[test]
+fn many_are_expired_in_chunks_in_the_order_of_their_ends() {
+    let mut stage = ready();
+    let late = stage.reserve(for_a("3s")).id;
+    let early = stage.reserve(for_a("1s")).id;
+    let middle = stage.reserve(for_a("2s")).id;
+    assert_eq!(stage.fleet.next_due(), Some(until(&stage, "1s")));
+    stage.pass("1h");
+    stage.idle("p", "4", "4Gi");
+    stage.act(Command::Expire { limit: 2 }).unwrap();
+    assert!(!stage.fleet.reservation(early).unwrap().phase.is_live());
+    assert!(!stage.fleet.reservation(middle).unwrap().phase.is_live());
+    assert!(stage.fleet.reservation(late).unwrap().phase.is_live());
+    stage.act(Command::Expire { limit: 2 }).unwrap();
+    assert_eq!(stage.reserved("p"), Resources::NONE);
+}
+
+#[test]
+fn a_renewal_names_a_new_end_and_cannot_extend_twice() {
+    let mut stage = ready();
+    let Reservation { id, .. } = stage.reserve(for_a("1h"));
+    let new_end = until(&stage, "90m");
+    let decision = stage.act(renew(id, new_end)).unwrap();
+    assert_eq!(happened(&decision), [&Happening::Renewed]);
+    assert!(
+        stage.act(renew(id, new_end)).unwrap().changes.is_empty(),
+        "a retry"
+    );
+    stage.pass("80m");
+    stage.idle("p", "4", "4Gi");
+    assert!(
+        stage
+            .act(Command::Expire { limit: 10 })
+            .unwrap()
+            .changes
+            .is_empty()
+    );
+    stage.pass("10m");
+    assert_eq!(
+        stage
+            .act(Command::Expire { limit: 10 })
+            .unwrap()
+            .events
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn a_renewal_must_lie_ahead_and_within_the_limit() {
+    let mut stage = Stage::with(Policy {
+        max_duration: Some("2h".parse().unwrap()),
+        ..Policy::default()
+    });
+    stage.idle("p", "4", "4Gi");
+    let Reservation { id, .. } = stage.reserve(for_a("1h"));
+    assert_eq!(stage.act(renew(id, stage.now)), Err(Refusal::EndHasPassed));
+    let beyond = until(&stage, "2h1ns");
+    assert_eq!(
+        stage.act(renew(id, beyond)),
+        Err(Refusal::TooLong("2h".parse().unwrap()))
+    );
+    let longest = until(&stage, "2h");
+    stage.act(renew(id, longest)).unwrap();
+}
+
+#[test]
+fn nothing_is_prolonged_where_the_promise_may_be_broken() {
+    let mut stage = ready();
+    let Reservation { id, .. } = stage.reserve(for_a("1h"));
+    stage
+        .advertise("p", advertisement("500m", "4Gi", stage.now))
+        .unwrap();
+    let later = until(&stage, "2h");
+    let refused = stage.act(renew(id, later)).unwrap_err();
+    assert_eq!(refused, Refusal::ProviderOvercommitted(cluster("p")));
+    assert!(refused.may_pass_later());
+    stage.idle("p", "4", "4Gi").pass("10m");
+    let refused = stage.act(renew(id, later)).unwrap_err();
+    assert_eq!(refused, Refusal::ProviderStale(cluster("p")));
+    // Staleness alone ends nothing.
+    stage.act(Command::MarkStale { limit: 1 }).unwrap();
+    assert_eq!(phase(&stage, id), "Reserved");
+    assert_eq!(stage.reserved("p"), resources("1", "1Gi"));
+}
+
+#[test]
+fn without_an_end_it_lives_while_its_requester_is_heard_of() {
+    let mut stage = ready();
+    stage
+        .act(Command::Hear {
+            cluster: cluster("r"),
+        })
+        .unwrap();
+    let Reservation { id, expires_at, .. } = stage.reserve(endless());
+    assert_eq!(expires_at, None);
+    stage.pass("23h");
+    stage
+        .act(Command::Hear {
+            cluster: cluster("r"),
+        })
+        .unwrap();
+    stage.pass("23h59m59.999999999s");
+    assert!(
+        stage
+            .act(Command::Expire { limit: 10 })
+            .unwrap()
+            .changes
+            .is_empty()
+    );
+    stage.pass("1ns");
+    stage.act(Command::Expire { limit: 10 }).unwrap();
+    assert_eq!(ended(&stage, id), Ending::Released(Release::RequesterGone));
+}
+
+#[test]
+fn a_requester_that_was_never_heard_is_not_missed() {
+    let mut stage = ready();
+    let Reservation { id, .. } = stage.reserve(endless());
+    stage.pass("2000h");
+    assert!(
+        stage
+            .act(Command::Expire { limit: 10 })
+            .unwrap()
+            .changes
+            .is_empty()
+    );
+    assert_eq!(phase(&stage, id), "Reserved");
+    // Once it is heard, it can be missed.
+    stage
+        .act(Command::Hear {
+            cluster: cluster("r"),
+        })
+        .unwrap();
+    let due = until(&stage, "24h");
+    stage.act(Command::MarkStale { limit: 10 }).unwrap();
+    assert_eq!(stage.fleet.next_due(), Some(due));
+    stage.pass("24h");
+    assert_eq!(
+        stage
+            .act(Command::Expire { limit: 10 })
+            .unwrap()
+            .events
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn a_reservation_with_an_end_does_not_care_whether_its_requester_is_heard() {
+    let mut stage = ready();
+    stage
+        .act(Command::Hear {
+            cluster: cluster("r"),
+        })
+        .unwrap();
+    let Reservation { id, .. } = stage.reserve(for_a("100h"));
+    stage.pass("50h");
+    stage.act(Command::Expire { limit: 10 }).unwrap();
+    assert_eq!(phase(&stage, id), "Reserved");
+}
+
+#[test]
+fn signs_of_life_are_made_durable_once_an_hour() {
+    let mut stage = Stage::new();
+    let hear = || Command::Hear {
+        cluster: cluster("r"),
+    };
+    assert!(stage.act(hear()).unwrap().is_durable());
+    assert!(
+        stage.act(hear()).unwrap().changes.is_empty(),
+        "the same moment says nothing new"
+    );
+    for (span, durable) in [("59m", false), ("59s", false), ("1s", true), ("1h", true)] {
+        stage.pass(span);
+        assert_eq!(
+            stage.act(hear()).unwrap().is_durable(),
+            durable,
+            "after {span} more"
+        );
+    }
+}
+
+#[test]
+fn operators_set_a_default_and_a_longest_duration() {
+    let policy = |default: Option<&str>, longest: Option<&str>| Policy {
+        default_duration: default.map(|text| text.parse().unwrap()),
+        max_duration: longest.map(|text| text.parse().unwrap()),
+        ..Policy::default()
+    };
+    for (default, longest, asked, granted) in [
+        (None, None, None, Ok(None)),
+        (Some("1h"), None, None, Ok(Some("1h"))),
+        (Some("1h"), Some("2h"), Some("2h"), Ok(Some("2h"))),
+        (None, Some("2h"), None, Ok(Some("2h"))),
+        (Some("3h"), Some("2h"), Some("1m"), Ok(Some("1m"))),
+        (None, Some("2h"), Some("2h1ns"), Err("2h")),
+    ] {
+        let mut stage = Stage::with(policy(default, longest));
+        stage.idle("p", "4", "4Gi");
+        let wanted = asked.map_or_else(endless, for_a);
+        let outcome = stage.try_reserve(wanted).map(|made| made.expires_at);
+        let expected = match granted {
+            Ok(span) => Ok(span.map(|span| until(&stage, span))),
+            Err(longest) => Err(Refusal::TooLong(longest.parse().unwrap())),
+        };
+        assert_eq!(outcome, expected, "{default:?} {longest:?} {asked:?}");
+    }
+}
+
+#[test]
+fn durations_and_amounts_of_a_request_have_limits() {
+    use rear_engine::ask::AskError;
+    let with = |amount: Resources, duration: Option<&str>| {
+        let duration = duration.map(|text| text.parse().unwrap());
+        Ask::new(
+            cluster("r"),
+            amount,
+            Terms {
+                duration,
+                ..Terms::default()
+            },
+        )
+    };
+    let one = resources("1", "1Gi");
+    for good in ["1s", "8784h"] {
+        assert!(with(one, Some(good)).is_ok(), "{good}");
+    }
+    for bad in ["999999999ns", "8784h0m0.000000001s", "0", "-1h"] {
+        assert_eq!(with(one, Some(bad)), Err(AskError::Duration), "{bad}");
+    }
+    use rear_engine::Dimension::{Cpu, Memory};
+    assert_eq!(
+        with(resources("0", "1Gi"), None),
+        Err(AskError::NotPositive(Cpu))
+    );
+    let refused = with(resources("1", "0"), None).unwrap_err();
+    assert_eq!(refused, AskError::NotPositive(Memory));
+    assert_eq!(
+        refused.to_string(),
+        "requested memory must be greater than 0"
+    );
+}
+
+#[test]
+fn the_same_key_gives_the_same_reservation_in_its_present_state() {
+    let mut stage = ready();
+    let first = stage.try_reserve_as(for_a("1h"), Some("k")).unwrap();
+    stage.act(activate(first.id, of("r"))).unwrap();
+    let again = stage.try_reserve_as(for_a("1h"), Some("k")).unwrap();
+    assert_eq!((again.id, again.phase.name()), (first.id, "Active"));
+    assert_eq!(stage.reserved("p"), resources("1", "1Gi"));
+    let other = stage.try_reserve_as(for_a("2h"), Some("k")).unwrap_err();
+    assert_eq!(other, Refusal::KeyReused(first.id));
+    stage.act(release(first.id, of("r"))).unwrap();
+    let again = stage.try_reserve_as(for_a("1h"), Some("k")).unwrap();
+    assert_eq!((again.id, again.phase.name()), (first.id, "Released"));
+    // Another requester's key of the same name is another key.
+    let theirs = Ask::new(cluster("s"), resources("1", "1Gi"), Terms::default()).unwrap();
+    assert_ne!(
+        stage.try_reserve_as(theirs, Some("k")).unwrap().id,
+        first.id
+    );
+}
+
+#[test]
+fn a_refused_request_may_be_tried_again_under_its_key() {
+    let mut stage = Stage::new();
+    assert!(stage.try_reserve_as(for_a("1h"), Some("k")).is_err());
+    stage.idle("p", "4", "4Gi");
+    assert!(stage.try_reserve_as(for_a("2h"), Some("k")).is_ok());
+}
+
+#[test]
+fn a_key_is_forgotten_with_its_reservation() {
+    let mut stage = ready();
+    let first = stage.try_reserve_as(for_a("1h"), Some("k")).unwrap().id;
+    stage.act(release(first, of("r"))).unwrap();
+    stage
+        .fleet
+        .apply(rear_engine::Change::Dropped(first))
+        .unwrap();
+    assert!(stage.fleet.reservation(first).is_none());
+    assert!(
+        stage
+            .fleet
+            .reservation_by_key(&cluster("r"), &"k".parse().unwrap())
+            .is_none()
+    );
+}
+
+#[test]
+fn an_id_is_given_once() {
+    let mut stage = ready();
+    let reserve = |by| Command::Reserve {
+        id: id(1),
+        ask: Box::new(endless()),
+        key: None,
+        by,
+    };
+    stage.act(reserve(of("r"))).unwrap();
+    assert_eq!(stage.act(reserve(of("r"))), Err(Refusal::IdTaken(id(1))));
+}
+
+#[test]
+fn a_forgotten_cluster_ends_what_it_gave_and_what_it_took() {
+    let mut stage = Stage::new();
+    stage.idle("p", "4", "4Gi").idle("q", "2", "2Gi");
+    let given = stage.reserve(endless());
+    assert_eq!(given.provider, cluster("p"));
+    let taken = stage.reserve(ask("p", resources("1", "1Gi")));
+    assert_eq!(taken.provider, cluster("q"));
+    let decision = stage
+        .act(Command::Forget {
+            cluster: cluster("p"),
+            by: operator(),
+        })
+        .unwrap();
+    assert_eq!(
+        happened(&decision),
+        [
+            &Happening::Ended(Ending::Failed(Failure::ProviderGone)),
+            &Happening::Ended(Ending::Released(Release::RequesterGone)),
+            &Happening::Forgotten,
+        ]
+    );
+    assert!(stage.fleet.cluster(&cluster("p")).is_none());
+    assert_eq!(stage.available("q"), resources("2", "2Gi"));
+    let refused = stage.refused(ask("r", resources("3", "3Gi")));
+    assert_eq!(refused.considered, 1);
+    assert_eq!(
+        stage.act(Command::Forget {
+            cluster: cluster("p"),
+            by: operator()
+        }),
+        Err(Refusal::UnknownCluster(cluster("p")))
+    );
+    // It may come back, with nothing promised.
+    stage.idle("p", "4", "4Gi");
+    assert_eq!(stage.reserved("p"), Resources::NONE);
+}
+
+#[test]
+fn an_ending_that_makes_room_again_is_told() {
+    let mut stage = ready();
+    let first = stage.reserve(endless()).id;
+    stage.reserve(endless());
+    stage
+        .advertise("p", advertisement("1", "4Gi", stage.now))
+        .unwrap();
+    let decision = stage.act(release(first, of("r"))).unwrap();
+    assert_eq!(
+        happened(&decision),
+        [
+            &Happening::Ended(Ending::Released(Release::ByRequester)),
+            &Happening::NoLongerOvercommitted,
+        ]
+    );
+}
+
+#[test]
+fn endings_read_like_sentences() {
+    let shown = [
+        Ending::Released(Release::ByRequester),
+        Ending::Released(Release::ByAdministrator),
+        Ending::Released(Release::Expired),
+        Ending::Released(Release::RequesterGone),
+        Ending::Failed(Failure::NoRoom),
+        Ending::Failed(Failure::ProviderGone),
+    ]
+    .map(|ending| ending.to_string());
+    assert_eq!(
+        shown,
+        [
+            "released by the requester",
+            "released by an administrator",
+            "expired",
+            "the requester is gone",
+            "no cluster had room",
+            "the provider is gone",
+        ]
+    );
+    let actors = [of("r"), operator(), Actor::Broker].map(|actor| actor.to_string());
+    assert_eq!(
+        actors,
+        ["cluster r", "administrator operator", "the broker"]
+    );
+}

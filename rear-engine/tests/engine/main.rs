@@ -1,6 +1,7 @@
 //! What the engine promises, as claims that can fail. One binary: linking is slow on two cores.
 
 mod advertisements;
+mod audits;
 mod durations;
 mod explanations;
 mod ids;

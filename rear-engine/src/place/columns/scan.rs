@@ -16,7 +16,16 @@ impl Columns {
     /// largest.
     pub(in crate::place) fn keys(&self, lane: usize, probe: &Probe, keys: &mut Lane) -> f32 {
         let rate = self.rate.each_ref().map(|column| &column[lane]);
-        dispatch(&Table { columns: self, joint: None, rate, lane }, probe, keys)
+        dispatch(
+            &Table {
+                columns: self,
+                joint: None,
+                rate,
+                lane,
+            },
+            probe,
+            keys,
+        )
     }
 }
 
@@ -24,9 +33,22 @@ impl Summaries {
     /// Writes what the best of each of 64 blocks could be, and returns the largest.
     pub(in crate::place) fn bounds(&self, lane: usize, probe: &Probe, keys: &mut Lane) -> f32 {
         let joint = Some(&self.joint[probe.joint_number()][lane]);
-        let rate = if probe.goal == Goal::Dear { &self.highest } else { &self.best.rate };
+        let rate = if probe.goal == Goal::Dear {
+            &self.highest
+        } else {
+            &self.best.rate
+        };
         let rate = rate.each_ref().map(|column| &column[lane]);
-        dispatch(&Table { columns: &self.best, joint, rate, lane }, probe, keys)
+        dispatch(
+            &Table {
+                columns: &self.best,
+                joint,
+                rate,
+                lane,
+            },
+            probe,
+            keys,
+        )
     }
 }
 
@@ -76,7 +98,11 @@ fn keys_of<const D: usize>(table: &Table<'_>, probe: &Probe, keys: &mut Lane) {
         (Goal::Dear, _) => {
             let price = prices(table, probe);
             rows.where_it_fits(probe, keys, |i| {
-                if price[i] < f32::INFINITY { price[i] } else { f32::NEG_INFINITY }
+                if price[i] < f32::INFINITY {
+                    price[i]
+                } else {
+                    f32::NEG_INFINITY
+                }
             });
         }
         (Goal::NearlyFits, _) => rows.filled(probe, keys),
@@ -84,7 +110,11 @@ fn keys_of<const D: usize>(table: &Table<'_>, probe: &Probe, keys: &mut Lane) {
     if probe.saving > 0.0 {
         let price = prices(table, probe);
         for i in 0..LANES {
-            let price = if price[i] < probe.dearest { price[i] } else { probe.dearest };
+            let price = if price[i] < probe.dearest {
+                price[i]
+            } else {
+                probe.dearest
+            };
             keys[i] += probe.saving * (probe.dearest - price);
         }
     }
@@ -119,7 +149,11 @@ impl<'a, const D: usize> Rows<'a, D> {
                 let left = self.left(probe, d, i);
                 worst = if left < worst { left } else { worst };
             }
-            keys[i] = if worst >= -TOLERANCE { key(i) } else { f32::NEG_INFINITY };
+            keys[i] = if worst >= -TOLERANCE {
+                key(i)
+            } else {
+                f32::NEG_INFINITY
+            };
         }
     }
 
@@ -155,7 +189,11 @@ impl<'a, const D: usize> Rows<'a, D> {
                 let filled = self.ratio[d][i] / (self.inverse[d][i] * probe.requested[d]);
                 worst = if filled < worst { filled } else { worst };
             }
-            keys[i] = if self.ratio[0][i] >= 0.0 { worst } else { f32::NEG_INFINITY };
+            keys[i] = if self.ratio[0][i] >= 0.0 {
+                worst
+            } else {
+                f32::NEG_INFINITY
+            };
         }
     }
 }
