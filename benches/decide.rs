@@ -1,4 +1,6 @@
 //! How long a decision takes: request to grant, ledger and index updated, beside the time of summing the same bytes.
+// The ratios are printed: that is what the benchmark is for.
+#![allow(clippy::print_stdout)]
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -29,48 +31,18 @@ struct Case {
 }
 
 const CASES: [Case; 7] = [
-    Case {
-        name: "mixed/2d",
-        load: Load::Mixed,
-        dimensions: 2,
-        strategy: Strategy::Headroom,
-    },
-    Case {
-        name: "mixed/4d",
-        load: Load::Mixed,
-        dimensions: 4,
-        strategy: Strategy::Headroom,
-    },
-    Case {
-        name: "mixed/2d+cost",
-        load: Load::Mixed,
-        dimensions: 2,
-        strategy: Strategy::Balanced,
-    },
-    Case {
-        name: "levelled/2d",
-        load: Load::Levelled,
-        dimensions: 2,
-        strategy: Strategy::Headroom,
-    },
-    Case {
-        name: "levelled/4d",
-        load: Load::Levelled,
-        dimensions: 4,
-        strategy: Strategy::Headroom,
-    },
+    Case { name: "mixed/2d", load: Load::Mixed, dimensions: 2, strategy: Strategy::Headroom },
+    Case { name: "mixed/4d", load: Load::Mixed, dimensions: 4, strategy: Strategy::Headroom },
+    Case { name: "mixed/2d+cost", load: Load::Mixed, dimensions: 2, strategy: Strategy::Balanced },
+    Case { name: "levelled/2d", load: Load::Levelled, dimensions: 2, strategy: Strategy::Headroom },
+    Case { name: "levelled/4d", load: Load::Levelled, dimensions: 4, strategy: Strategy::Headroom },
     Case {
         name: "levelled/2d+cost",
         load: Load::Levelled,
         dimensions: 2,
         strategy: Strategy::Balanced,
     },
-    Case {
-        name: "uniform/2d",
-        load: Load::Uniform,
-        dimensions: 2,
-        strategy: Strategy::Headroom,
-    },
+    Case { name: "uniform/2d", load: Load::Uniform, dimensions: 2, strategy: Strategy::Headroom },
 ];
 
 /// A fleet under a steady load of requests.
@@ -114,12 +86,7 @@ impl Traffic {
         self.next += 1;
         let ask = request(&mut self.dice, self.dimensions);
         let by = Actor::Cluster(ask.requester().clone());
-        let reserve = Command::Reserve {
-            id: id(self.next),
-            ask: Box::new(ask),
-            key: None,
-            by,
-        };
+        let reserve = Command::Reserve { id: id(self.next), ask: Box::new(ask), key: None, by };
         let grant = || {
             let decision = decide(&self.fleet, reserve, now()).expect("there is room");
             self.fleet.apply_all(decision).expect("the decision fits");
@@ -133,9 +100,7 @@ impl Traffic {
             let release = Command::Release { id: oldest, by };
             let decision = decide(&self.fleet, release, now()).expect("it lives");
             self.fleet.apply_all(decision).expect("the decision fits");
-            self.fleet
-                .apply(Change::Dropped(oldest))
-                .expect("it has ended");
+            self.fleet.apply(Change::Dropped(oldest)).expect("it has ended");
         }
     }
 }
@@ -171,12 +136,7 @@ fn refusals(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("refusal");
     let ask = rear_engine::testing::ask("requester", resources("513", "1Gi"));
     let by = Actor::Cluster(ask.requester().clone());
-    let command = Command::Reserve {
-        id: id(1),
-        ask: Box::new(ask),
-        key: None,
-        by,
-    };
+    let command = Command::Reserve { id: id(1), ask: Box::new(ask), key: None, by };
     for clusters in SIZES {
         let mut measured = Measured::default();
         let mut full = None;
@@ -189,10 +149,7 @@ fn refusals(criterion: &mut Criterion) {
                 for _ in 0..iterations {
                     let command = command.clone();
                     let (refused, time) = measured.decision.time(|| decide(fleet, command, now()));
-                    assert!(
-                        matches!(refused, Err(Refusal::NoRoom(_))),
-                        "nobody has 513 cores"
-                    );
+                    assert!(matches!(refused, Err(Refusal::NoRoom(_))), "nobody has 513 cores");
                     measured.sum.push(sum.sum());
                     total += time;
                 }

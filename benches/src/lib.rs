@@ -21,8 +21,7 @@ impl Times {
 
     /// Adds a time that was measured elsewhere.
     pub fn push(&mut self, time: Duration) {
-        self.0
-            .push(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        self.0.push(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
     }
 
     /// Whether nothing was measured.
@@ -55,8 +54,6 @@ impl Sum {
     /// Sums once, and says how long it took.
     pub fn sum(&mut self) -> Duration {
         let numbers = black_box(&self.0);
-        Times::default()
-            .time(|| numbers.iter().copied().fold(0_u64, u64::wrapping_add))
-            .1
+        Times::default().time(|| numbers.iter().copied().fold(0_u64, u64::wrapping_add)).1
     }
 }

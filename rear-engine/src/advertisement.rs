@@ -93,10 +93,7 @@ impl Consumed {
             }
             if let Some(dimension) = amount.first_beyond(left) {
                 let allocated = allocated.get(dimension);
-                return Err(ConsumedError::BeyondAllocated {
-                    dimension,
-                    allocated,
-                });
+                return Err(ConsumedError::BeyondAllocated { dimension, allocated });
             }
             left = left.saturating_sub(amount);
             if by_requester.insert(requester.clone(), amount).is_some() {
@@ -114,9 +111,7 @@ impl Consumed {
 
     /// Every entry, in order of the requester.
     pub fn iter(&self) -> impl Iterator<Item = (&ClusterId, Resources)> {
-        self.0
-            .iter()
-            .map(|(requester, amount)| (requester, *amount))
+        self.0.iter().map(|(requester, amount)| (requester, *amount))
     }
 }
 
@@ -135,22 +130,8 @@ impl Advertisement {
     /// Whether it says the same, whenever it was said.
     #[must_use]
     pub fn says_the_same_as(&self, other: &Self) -> bool {
-        let Self {
-            name,
-            timestamp: _,
-            order: _,
-            capacity,
-            allocatable,
-            allocated,
-            ..
-        } = self;
-        let Self {
-            consumed,
-            cost,
-            labels,
-            endpoint,
-            ..
-        } = self;
+        let Self { name, timestamp: _, order: _, capacity, allocatable, allocated, .. } = self;
+        let Self { consumed, cost, labels, endpoint, .. } = self;
         *name == other.name
             && *capacity == other.capacity
             && *allocatable == other.allocatable

@@ -74,17 +74,10 @@ impl Ask {
                 return Err(AskError::NotPositive(dimension));
             }
         }
-        if terms
-            .duration
-            .is_some_and(|length| !(MIN_DURATION..=MAX_DURATION).contains(&length))
-        {
+        if terms.duration.is_some_and(|length| !(MIN_DURATION..=MAX_DURATION).contains(&length)) {
             return Err(AskError::Duration);
         }
-        Ok(Self {
-            requester,
-            resources,
-            terms,
-        })
+        Ok(Self { requester, resources, terms })
     }
 
     /// Who asks.
@@ -108,9 +101,7 @@ impl Ask {
     /// The dimensions that count in the score: CPU and memory always, GPU and storage when requested.
     pub fn dimensions(&self) -> impl Iterator<Item = Dimension> + use<> {
         let resources = self.resources;
-        Dimension::ALL
-            .into_iter()
-            .filter(move |&dimension| resources.get(dimension) > 0)
+        Dimension::ALL.into_iter().filter(move |&dimension| resources.get(dimension) > 0)
     }
 }
 
@@ -136,12 +127,7 @@ impl Strategy {
     }
 
     /// Every strategy.
-    pub const ALL: [Self; 4] = [
-        Self::Headroom,
-        Self::Balanced,
-        Self::Cheapest,
-        Self::Binpack,
-    ];
+    pub const ALL: [Self; 4] = [Self::Headroom, Self::Balanced, Self::Cheapest, Self::Binpack];
 }
 
 /// A name that is no strategy.
@@ -153,9 +139,6 @@ impl std::str::FromStr for Strategy {
     type Err = UnknownStrategy;
 
     fn from_str(text: &str) -> Result<Self, UnknownStrategy> {
-        Self::ALL
-            .into_iter()
-            .find(|strategy| strategy.name() == text)
-            .ok_or(UnknownStrategy)
+        Self::ALL.into_iter().find(|strategy| strategy.name() == text).ok_or(UnknownStrategy)
     }
 }

@@ -24,11 +24,9 @@ use crate::time::Timestamp;
 /// changed before [`Fleet::apply`].
 pub fn decide(fleet: &Fleet, command: Command, now: Timestamp) -> Result<Decision, Refusal> {
     match command {
-        Command::Advertise {
-            cluster,
-            advertisement,
-            holding,
-        } => advertise::advertise(fleet, cluster, *advertisement, holding, now),
+        Command::Advertise { cluster, advertisement, holding } => {
+            advertise::advertise(fleet, &cluster, *advertisement, holding, now)
+        }
         Command::Hear { cluster } => Ok(hear::hear(fleet, cluster, now)),
         Command::Reserve { id, ask, key, by } => reserve::reserve(fleet, id, *ask, key, by, now),
         Command::Activate { id, by } => activate::activate(fleet, id, by, now),

@@ -27,21 +27,11 @@ impl Decimal {
             fraction = leading_digits(after_point);
             rest = &after_point[fraction.len()..];
         }
-        let digits: Vec<u8> = whole
-            .bytes()
-            .chain(fraction.bytes())
-            .map(|d| d - b'0')
-            .collect();
+        let digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).map(|d| d - b'0').collect();
         if digits.is_empty() {
             return None;
         }
-        Some((
-            Self {
-                digits,
-                point: i64::try_from(whole.len()).ok()?,
-            },
-            rest,
-        ))
+        Some((Self { digits, point: i64::try_from(whole.len()).ok()? }, rest))
     }
 
     /// `self × 10^shift × unit` as a whole number; `None` when it does not fit.
@@ -61,18 +51,16 @@ impl Decimal {
 }
 
 fn leading_digits(text: &str) -> &str {
-    let end = text
-        .bytes()
-        .position(|byte| !byte.is_ascii_digit())
-        .unwrap_or(text.len());
+    let end = text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
     &text[..end]
 }
 
 fn integer(digits: &[u8], trailing_zeros: usize) -> Option<u128> {
     let zeros = std::iter::repeat_n(&0, trailing_zeros);
-    digits.iter().chain(zeros).try_fold(0_u128, |sum, &digit| {
-        sum.checked_mul(10)?.checked_add(u128::from(digit))
-    })
+    digits
+        .iter()
+        .chain(zeros)
+        .try_fold(0_u128, |sum, &digit| sum.checked_mul(10)?.checked_add(u128::from(digit)))
 }
 
 /// `0.00…d₁d₂d₃… × unit`, rounded down, and whether that dropped anything.

@@ -123,11 +123,7 @@ impl Decision {
     /// Nothing to do.
     #[must_use]
     pub fn nothing(subject: Subject) -> Self {
-        Self {
-            subject,
-            changes: Vec::new(),
-            events: Vec::new(),
-        }
+        Self { subject, changes: Vec::new(), events: Vec::new() }
     }
 
     /// Whether anything of it must survive a restart.

@@ -89,9 +89,7 @@ impl FromStr for Duration {
         };
         let nanos = i128::try_from(sum_of_parts(unsigned)?).map_err(|_| DurationError::TooLarge)?;
         let nanos = if negative { -nanos } else { nanos };
-        i64::try_from(nanos)
-            .map(Self)
-            .map_err(|_| DurationError::TooLarge)
+        i64::try_from(nanos).map(Self).map_err(|_| DurationError::TooLarge)
     }
 }
 
@@ -103,13 +101,9 @@ fn sum_of_parts(text: &str) -> Result<u128, DurationError> {
     let mut sum = 0_u128;
     loop {
         let (number, after) = Decimal::read(rest).ok_or(DurationError::NoDigits)?;
-        let end = after
-            .find(|c: char| c == '.' || c.is_ascii_digit())
-            .unwrap_or(after.len());
+        let end = after.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(after.len());
         let unit = nanos_of_unit(&after[..end])?;
-        let part = number
-            .scale(0, unit, Rounding::Down)
-            .ok_or(DurationError::TooLarge)?;
+        let part = number.scale(0, unit, Rounding::Down).ok_or(DurationError::TooLarge)?;
         sum = sum.checked_add(part).ok_or(DurationError::TooLarge)?;
         rest = &after[end..];
         if rest.is_empty() {

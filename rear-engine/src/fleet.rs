@@ -81,21 +81,13 @@ impl ClusterRecord {
     /// A cluster of which nothing is known yet.
     #[must_use]
     pub fn new(id: ClusterId) -> Self {
-        Self {
-            id,
-            advertised: None,
-            heard_at: None,
-            stale: false,
-            recovered_in: 0,
-        }
+        Self { id, advertised: None, heard_at: None, stale: false, recovered_in: 0 }
     }
 
     /// What it says of itself.
     #[must_use]
     pub fn advertisement(&self) -> Option<&Advertisement> {
-        self.advertised
-            .as_ref()
-            .map(|advertised| &advertised.advertisement)
+        self.advertised.as_ref().map(|advertised| &advertised.advertisement)
     }
 }
 
@@ -177,11 +169,7 @@ impl Fleet {
 
     /// The live promises on a provider, oldest first.
     pub fn live_of_provider(&self, provider: &ClusterId) -> impl Iterator<Item = &Reservation> {
-        let ids = self
-            .clusters
-            .get(provider)
-            .into_iter()
-            .flat_map(|cluster| &cluster.live);
+        let ids = self.clusters.get(provider).into_iter().flat_map(|cluster| &cluster.live);
         ids.filter_map(|id| self.reservations.get(id))
     }
 
@@ -191,18 +179,9 @@ impl Fleet {
     /// [`Command::MarkStale`]: crate::command::Command::MarkStale
     #[must_use]
     pub fn next_due(&self) -> Option<Timestamp> {
-        let gone = self
-            .timeline
-            .oldest_sign()
-            .map(|at| at.plus(self.policy.requester_gone_after));
-        let stale = self
-            .timeline
-            .oldest_advertisement()
-            .map(|at| at.plus(self.policy.stale_after));
-        [self.timeline.next_end(), gone, stale]
-            .into_iter()
-            .flatten()
-            .min()
+        let gone = self.timeline.oldest_sign().map(|at| at.plus(self.policy.requester_gone_after));
+        let stale = self.timeline.oldest_advertisement().map(|at| at.plus(self.policy.stale_after));
+        [self.timeline.next_end(), gone, stale].into_iter().flatten().min()
     }
 
     /// What is due, in the order in which it became due.
@@ -251,9 +230,7 @@ impl Cluster {
     /// What is left on it; `None` for one that does not advertise.
     #[must_use]
     pub fn available(&self) -> Option<Available> {
-        self.record
-            .advertisement()
-            .map(|advertisement| self.ledger.available(advertisement))
+        self.record.advertisement().map(|advertisement| self.ledger.available(advertisement))
     }
 
     /// Whether it has promised or used more than it has.

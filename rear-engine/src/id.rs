@@ -54,10 +54,7 @@ impl FromStr for ClusterId {
         if text.is_empty() || text.len() > MAX_ID_LENGTH {
             return Err(ClusterIdError::Length);
         }
-        if !text
-            .bytes()
-            .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.'))
-        {
+        if !text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.')) {
             return Err(ClusterIdError::Character);
         }
         let well_formed =
@@ -123,20 +120,14 @@ impl FromStr for ReservationId {
     type Err = ReservationIdError;
 
     fn from_str(text: &str) -> Result<Self, ReservationIdError> {
-        let digits = text
-            .strip_prefix(RESERVATION_PREFIX)
-            .ok_or(ReservationIdError)?;
+        let digits = text.strip_prefix(RESERVATION_PREFIX).ok_or(ReservationIdError)?;
         // One reservation has one name: no upper case, no sign, no missing zeros.
         let canonical = digits.len() == RESERVATION_DIGITS
-            && digits
-                .bytes()
-                .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+            && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         if !canonical {
             return Err(ReservationIdError);
         }
-        u128::from_str_radix(digits, 16)
-            .map(Self)
-            .map_err(|_| ReservationIdError)
+        u128::from_str_radix(digits, 16).map(Self).map_err(|_| ReservationIdError)
     }
 }
 
@@ -161,9 +152,7 @@ impl FromStr for IdempotencyKey {
     type Err = IdempotencyKeyError;
 
     fn from_str(text: &str) -> Result<Self, IdempotencyKeyError> {
-        let printable = text
-            .bytes()
-            .all(|byte| byte.is_ascii_graphic() || byte == b' ');
+        let printable = text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
         if text.is_empty() || text.len() > MAX_KEY_LENGTH || !printable {
             return Err(IdempotencyKeyError);
         }

@@ -56,9 +56,7 @@ impl Labels {
 
     /// Every label, in order of its key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_str()))
+        self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
     /// Whether there are none.
@@ -88,9 +86,6 @@ impl Labels {
     /// How many of the wanted labels are present.
     #[must_use]
     pub fn count_of(&self, wanted: &Self) -> usize {
-        wanted
-            .iter()
-            .filter(|(key, value)| self.has(key, value))
-            .count()
+        wanted.iter().filter(|(key, value)| self.has(key, value)).count()
     }
 }

@@ -53,16 +53,12 @@ impl Ledger {
     /// The live promises to one requester.
     #[must_use]
     pub fn reserved_for(&self, requester: &ClusterId) -> Resources {
-        self.accounts
-            .get(requester)
-            .map_or(Resources::NONE, |account| account.reserved)
+        self.accounts.get(requester).map_or(Resources::NONE, |account| account.reserved)
     }
 
     /// Every requester with what it was promised, in no order.
     pub fn accounts(&self) -> impl Iterator<Item = (&ClusterId, Resources)> {
-        self.accounts
-            .iter()
-            .map(|(requester, account)| (requester, account.reserved))
+        self.accounts.iter().map(|(requester, account)| (requester, account.reserved))
     }
 
     /// Promises more to a requester that already uses `consumed`.
@@ -72,10 +68,7 @@ impl Ledger {
         amount: Resources,
         consumed: Resources,
     ) -> Result<(), LedgerError> {
-        let total = self
-            .total
-            .checked_add(amount)
-            .ok_or(LedgerError::Overflow)?;
+        let total = self.total.checked_add(amount).ok_or(LedgerError::Overflow)?;
         let account = self.accounts.entry(requester.clone()).or_default();
         // Not more than the total, which was just checked.
         let reserved = account.reserved.checked_add(amount).unwrap_or(total);
@@ -91,18 +84,9 @@ impl Ledger {
         requester: &ClusterId,
         amount: Resources,
     ) -> Result<(), LedgerError> {
-        let account = self
-            .accounts
-            .get_mut(requester)
-            .ok_or(LedgerError::Underflow)?;
-        let total = self
-            .total
-            .checked_sub(amount)
-            .ok_or(LedgerError::Underflow)?;
-        let reserved = account
-            .reserved
-            .checked_sub(amount)
-            .ok_or(LedgerError::Underflow)?;
+        let account = self.accounts.get_mut(requester).ok_or(LedgerError::Underflow)?;
+        let total = self.total.checked_sub(amount).ok_or(LedgerError::Underflow)?;
+        let reserved = account.reserved.checked_sub(amount).ok_or(LedgerError::Underflow)?;
         let before = account.outstanding();
         account.reserved = reserved;
         let after = account.outstanding();
@@ -125,9 +109,7 @@ impl Ledger {
         let mut outstanding = Resources::NONE;
         for (requester, account) in &mut self.accounts {
             account.consumed = consumed.by(requester);
-            outstanding = outstanding
-                .checked_add(account.outstanding())
-                .unwrap_or(self.total);
+            outstanding = outstanding.checked_add(account.outstanding()).unwrap_or(self.total);
         }
         self.outstanding = outstanding;
     }

@@ -10,4 +10,5 @@ pub(crate) mod index;
 mod members;
 pub mod rank;
 pub mod score;
+mod search;
 pub(crate) mod select;

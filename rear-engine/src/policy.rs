@@ -97,11 +97,7 @@ impl Weights {
 impl Percent {
     /// A share of a whole.
     pub fn new(percent: u8) -> Result<Self, PolicyError> {
-        if percent > 100 {
-            Err(PolicyError::Percent)
-        } else {
-            Ok(Self(percent))
-        }
+        if percent > 100 { Err(PolicyError::Percent) } else { Ok(Self(percent)) }
     }
 
     /// 0 to 100.
@@ -121,9 +117,7 @@ impl Policy {
     /// The longest duration that is granted.
     #[must_use]
     pub fn longest_duration(&self) -> Duration {
-        self.max_duration
-            .unwrap_or(MAX_DURATION)
-            .clamp(MIN_DURATION, MAX_DURATION)
+        self.max_duration.unwrap_or(MAX_DURATION).clamp(MIN_DURATION, MAX_DURATION)
     }
 
     /// An unchanged advertisement is made durable again only after this long.

@@ -77,9 +77,7 @@ fn billionths(text: &str) -> Result<u64, PriceError> {
     if !rest.is_empty() {
         return Err(PriceError::NotADecimal);
     }
-    let scaled = number
-        .scale(0, BILLION.into(), Rounding::Up)
-        .ok_or(PriceError::TooLarge)?;
+    let scaled = number.scale(0, BILLION.into(), Rounding::Up).ok_or(PriceError::TooLarge)?;
     match u64::try_from(scaled) {
         Ok(amount) if amount <= MAX_RATE * BILLION => Ok(amount),
         _ => Err(PriceError::TooLarge),
@@ -109,11 +107,7 @@ impl FromStr for Currency {
         let named = !text.is_empty()
             && text.len() <= MAX_CURRENCY_LENGTH
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        if named {
-            Ok(Self(text.into()))
-        } else {
-            Err(PriceError::Currency)
-        }
+        if named { Ok(Self(text.into())) } else { Err(PriceError::Currency) }
     }
 }
 

@@ -71,28 +71,19 @@ impl Quantity {
     /// A decimal quantity of `millis` thousandths: the way CPU is printed.
     #[must_use]
     pub fn from_millis(millis: u64) -> Self {
-        Self {
-            nanos: i128::from(millis) * NANOS_PER_MILLI,
-            notation: Notation::Decimal,
-        }
+        Self { nanos: i128::from(millis) * NANOS_PER_MILLI, notation: Notation::Decimal }
     }
 
     /// A quantity of `units` in binary notation: the way memory and storage are printed.
     #[must_use]
     pub fn from_bytes(units: u64) -> Self {
-        Self {
-            nanos: i128::from(units) * NANOS_PER_UNIT,
-            notation: Notation::Binary,
-        }
+        Self { nanos: i128::from(units) * NANOS_PER_UNIT, notation: Notation::Binary }
     }
 
     /// A quantity of `units` in decimal notation: the way devices are printed.
     #[must_use]
     pub fn from_units(units: u64) -> Self {
-        Self {
-            nanos: i128::from(units) * NANOS_PER_UNIT,
-            notation: Notation::Decimal,
-        }
+        Self { nanos: i128::from(units) * NANOS_PER_UNIT, notation: Notation::Decimal }
     }
 
     /// The exact value in billionths.
@@ -123,13 +114,7 @@ impl Quantity {
             return Err(QuantityError::Negative);
         }
         let whole = self.nanos / nanos_per_step;
-        let steps = if self.nanos % nanos_per_step == 0 {
-            whole
-        } else {
-            whole + 1
-        };
-        i64::try_from(steps)
-            .map(i64::cast_unsigned)
-            .map_err(|_| QuantityError::TooLarge)
+        let steps = if self.nanos % nanos_per_step == 0 { whole } else { whole + 1 };
+        i64::try_from(steps).map(i64::cast_unsigned).map_err(|_| QuantityError::TooLarge)
     }
 }

@@ -175,11 +175,7 @@ impl fmt::Display for Reason {
             Self::Recovering => f.write_str("has not yet said what it holds after a restore"),
             Self::Stale => f.write_str("has not advertised for too long"),
             Self::Overcommitted => f.write_str("is overcommitted"),
-            Self::Lacks {
-                dimension,
-                requested,
-                available,
-            } => {
+            Self::Lacks { dimension, requested, available } => {
                 let requested = dimension.quantity(*requested);
                 let available = dimension.quantity(*available);
                 write!(f, "needs {requested} {dimension}, {available} free")

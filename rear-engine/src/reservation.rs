@@ -197,11 +197,7 @@ impl Reservation {
     /// What is kept aside: the amounts while it lives, nothing afterwards.
     #[must_use]
     pub fn held(&self) -> Resources {
-        if self.phase.is_live() {
-            self.ask.resources()
-        } else {
-            Resources::NONE
-        }
+        if self.phase.is_live() { self.ask.resources() } else { Resources::NONE }
     }
 
     /// Whether its time is over, whether or not it has been ended yet.

@@ -109,9 +109,8 @@ impl Resources {
             let Some(text) = texts[dimension.index()] else {
                 continue;
             };
-            amounts[dimension.index()] = dimension
-                .parse(text)
-                .map_err(|problem| ResourcesError { dimension, problem })?;
+            amounts[dimension.index()] =
+                dimension.parse(text).map_err(|problem| ResourcesError { dimension, problem })?;
         }
         Ok(Self(amounts))
     }
@@ -120,10 +119,7 @@ impl Resources {
     pub fn from_amounts(amounts: [u64; DIMENSIONS]) -> Result<Self, ResourcesError> {
         for dimension in Dimension::ALL {
             if i64::try_from(amounts[dimension.index()]).is_err() {
-                return Err(ResourcesError {
-                    dimension,
-                    problem: QuantityError::TooLarge,
-                });
+                return Err(ResourcesError { dimension, problem: QuantityError::TooLarge });
             }
         }
         Ok(Self(amounts))
@@ -180,9 +176,7 @@ impl Resources {
     /// The first dimension in which `self` exceeds `limit`.
     #[must_use]
     pub fn first_beyond(self, limit: Self) -> Option<Dimension> {
-        Dimension::ALL
-            .into_iter()
-            .find(|&dimension| self.get(dimension) > limit.get(dimension))
+        Dimension::ALL.into_iter().find(|&dimension| self.get(dimension) > limit.get(dimension))
     }
 }
 

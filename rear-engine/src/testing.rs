@@ -45,13 +45,7 @@ pub fn all_resources(cpu: &str, memory: &str, gpu: &str, storage: &str) -> Resou
 /// Labels from pairs.
 #[must_use]
 pub fn labels(pairs: &[(&str, &str)]) -> Labels {
-    Labels::new(
-        pairs
-            .iter()
-            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
-            .collect(),
-    )
-    .unwrap()
+    Labels::new(pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()).unwrap()
 }
 
 /// Prices for a core, a GiB and a device.

@@ -14,14 +14,8 @@ struct Step {
 
 /// The quick ones come first, so that most mistakes are told within seconds.
 const STEPS: &[Step] = &[
-    Step {
-        name: "format",
-        run: |root| cargo("fmt --all --check").run(root),
-    },
-    Step {
-        name: "tidy",
-        run: tidy::run,
-    },
+    Step { name: "format", run: |root| cargo("fmt --all --check").run(root) },
+    Step { name: "tidy", run: tidy::run },
     Step {
         name: "clippy",
         run: |root| {
@@ -37,15 +31,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "docs",
         run: |root| {
-            cargo("doc --workspace --no-deps --locked")
-                .env("RUSTDOCFLAGS", "-D warnings")
-                .run(root)
+            cargo("doc --workspace --no-deps --locked").env("RUSTDOCFLAGS", "-D warnings").run(root)
         },
     },
-    Step {
-        name: "test",
-        run: |root| test::run(root, true),
-    },
+    Step { name: "test", run: |root| test::run(root, true) },
 ];
 
 pub(crate) fn run(root: &Path) -> Result<(), Failed> {
@@ -61,11 +50,7 @@ fn run_steps(root: &Path, steps: &[Step]) -> Result<(), Failed> {
         println!("{}", told(step.name, &result, stopwatch.elapsed()));
         result?;
     }
-    println!(
-        "\nci: all {} steps passed in {}",
-        steps.len(),
-        whole.elapsed()
-    );
+    println!("\nci: all {} steps passed in {}", steps.len(), whole.elapsed());
     Ok(())
 }
 
@@ -89,18 +74,9 @@ mod tests {
     #[test]
     fn a_failing_step_is_named_and_ends_the_run() {
         let steps = [
-            Step {
-                name: "good",
-                run: |_| Ok(()),
-            },
-            Step {
-                name: "bad",
-                run: |_| Err(Failed),
-            },
-            Step {
-                name: "never",
-                run: |_| panic!("must not run after a failure"),
-            },
+            Step { name: "good", run: |_| Ok(()) },
+            Step { name: "bad", run: |_| Err(Failed) },
+            Step { name: "never", run: |_| panic!("must not run after a failure") },
         ];
         assert_eq!(run_steps(Path::new("."), &steps), Err(Failed));
         let line = told("bad", &Err(Failed), Elapsed(Duration::from_secs(2)));
@@ -109,10 +85,7 @@ mod tests {
 
     #[test]
     fn steps_that_all_pass_are_a_success() {
-        let steps = [Step {
-            name: "good",
-            run: |_| Ok(()),
-        }];
+        let steps = [Step { name: "good", run: |_| Ok(()) }];
         assert_eq!(run_steps(Path::new("."), &steps), Ok(()));
     }
 }

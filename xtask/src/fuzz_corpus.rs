@@ -29,9 +29,7 @@ pub(crate) fn commands(root: &Path) -> Result<Vec<Invocation>, String> {
             if has_files(&root.join(CORPUS).join(&target)) {
                 Ok(replay(&target))
             } else {
-                Err(format!(
-                    "`{CORPUS}/{target}` has no inputs: commit some for this target"
-                ))
+                Err(format!("`{CORPUS}/{target}` has no inputs: commit some for this target"))
             }
         })
         .collect()

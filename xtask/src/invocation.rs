@@ -45,28 +45,15 @@ impl Invocation {
 
     /// What the program printed on its standard output, if it ran and ended well.
     pub(crate) fn output(&self, root: &Path) -> Option<String> {
-        let output = self
-            .command(root)
-            .stderr(Stdio::null())
-            .stdin(Stdio::null())
-            .output()
-            .ok()?;
-        output
-            .status
-            .success()
-            .then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+        let output = self.command(root).stderr(Stdio::null()).stdin(Stdio::null()).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     fn command(&self, root: &Path) -> Command {
-        let (program, arguments) = self
-            .words
-            .split_first()
-            .map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+        let (program, arguments) =
+            self.words.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
         let mut command = Command::new(program);
-        command
-            .args(arguments)
-            .envs(self.environment.iter().copied())
-            .current_dir(root);
+        command.args(arguments).envs(self.environment.iter().copied()).current_dir(root);
         command
     }
 }
@@ -88,22 +75,14 @@ mod tests {
     #[test]
     fn a_line_is_shown_as_it_would_be_typed() {
         let line = Invocation::new("cargo doc  --no-deps").env("RUSTDOCFLAGS", "-D warnings");
-        assert_eq!(
-            line.to_string(),
-            "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps"
-        );
+        assert_eq!(line.to_string(), "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps");
     }
 
     #[test]
     fn a_program_that_ends_well_is_a_success_and_its_output_can_be_read() {
         assert_eq!(Invocation::new("true").run(Path::new(".")), Ok(()));
         let cargo = Invocation::new("cargo --version");
-        assert!(
-            cargo
-                .output(Path::new("."))
-                .expect("cargo runs")
-                .starts_with("cargo ")
-        );
+        assert!(cargo.output(Path::new(".")).expect("cargo runs").starts_with("cargo "));
     }
 
     #[test]

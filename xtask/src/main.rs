@@ -1,9 +1,6 @@
 //! The project's own commands, reached as `cargo xtask …`: test, setup, tidy, ci.
 
-#![expect(
-    clippy::print_stdout,
-    reason = "a command-line program talks on standard output"
-)]
+#![expect(clippy::print_stdout, reason = "a command-line program talks on standard output")]
 
 mod ci;
 mod failed;

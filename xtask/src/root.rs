@@ -17,19 +17,13 @@ pub(crate) fn workspace_root() -> Result<PathBuf, Failed> {
         })?,
     };
     enclosing_workspace(&start).ok_or_else(|| {
-        eprintln!(
-            "error: no workspace around {}: run this inside the project",
-            start.display()
-        );
+        eprintln!("error: no workspace around {}: run this inside the project", start.display());
         Failed
     })
 }
 
 fn enclosing_workspace(start: &Path) -> Option<PathBuf> {
-    start
-        .ancestors()
-        .find(|directory| is_workspace_root(directory))
-        .map(Path::to_path_buf)
+    start.ancestors().find(|directory| is_workspace_root(directory)).map(Path::to_path_buf)
 }
 
 fn is_workspace_root(directory: &Path) -> bool {

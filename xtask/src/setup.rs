@@ -47,9 +47,5 @@ fn install(root: &Path, tool: &Tool) -> Result<(), Failed> {
     for command in tool.installation() {
         command.run(root)?;
     }
-    if tool.is_present(root) {
-        Ok(())
-    } else {
-        Err(Failed)
-    }
+    if tool.is_present(root) { Ok(()) } else { Err(Failed) }
 }

@@ -57,18 +57,12 @@ pub(crate) const ALL: &[Suite] = &[
     },
 ];
 
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "the type that every requirement has"
-)]
+#[expect(clippy::unnecessary_wraps, reason = "the type that every requirement has")]
 fn rust_alone(_root: &Path) -> Result<(), String> {
     Ok(())
 }
 
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "the type that every list of commands has"
-)]
+#[expect(clippy::unnecessary_wraps, reason = "the type that every list of commands has")]
 fn one_command(line: &str) -> Result<Vec<Invocation>, String> {
     Ok(vec![Invocation::new(line)])
 }

@@ -23,10 +23,7 @@ struct Report {
 
 pub(crate) fn run(root: &Path, require_all: bool) -> Result<(), Failed> {
     // A failing suite doesn't hide the results of those after it.
-    let reports: Vec<_> = suites::ALL
-        .iter()
-        .map(|suite| report(root, suite))
-        .collect();
+    let reports: Vec<_> = suites::ALL.iter().map(|suite| report(root, suite)).collect();
     println!("\n== results");
     for line in summary(&reports) {
         println!("{line}");
@@ -38,11 +35,7 @@ fn report(root: &Path, suite: &Suite) -> Report {
     println!("\n== {}: {}", suite.name, suite.shows);
     let stopwatch = Stopwatch::start();
     let outcome = outcome(root, suite);
-    Report {
-        suite: suite.name,
-        outcome,
-        elapsed: stopwatch.elapsed(),
-    }
+    Report { suite: suite.name, outcome, elapsed: stopwatch.elapsed() }
 }
 
 fn outcome(root: &Path, suite: &Suite) -> Outcome {
@@ -66,17 +59,10 @@ fn outcome(root: &Path, suite: &Suite) -> Outcome {
 
 /// A line for each suite, then the line of counts, which stands alone for who reads it by machine.
 fn summary(reports: &[Report]) -> Vec<String> {
-    let width = reports
-        .iter()
-        .map(|report| report.suite.len())
-        .max()
-        .unwrap_or(0);
+    let width = reports.iter().map(|report| report.suite.len()).max().unwrap_or(0);
     let mut lines: Vec<_> = reports.iter().map(|report| line(report, width)).collect();
     let count = |wanted: fn(&Outcome) -> bool| {
-        reports
-            .iter()
-            .filter(|report| wanted(&report.outcome))
-            .count()
+        reports.iter().filter(|report| wanted(&report.outcome)).count()
     };
     lines.push(format!(
         "{} passed, {} failed, {} skipped",
@@ -88,19 +74,13 @@ fn summary(reports: &[Report]) -> Vec<String> {
 }
 
 fn line(report: &Report, width: usize) -> String {
-    let Report {
-        suite,
-        outcome,
-        elapsed,
-    } = report;
+    let Report { suite, outcome, elapsed } = report;
     let (word, remedy) = match outcome {
         Outcome::Passed => ("passed", ""),
         Outcome::Failed => ("failed", ""),
         Outcome::Skipped(remedy) => ("skipped", remedy.as_str()),
     };
-    format!("{word:<7}  {suite:<width$}  {elapsed:>9}  {remedy}")
-        .trim_end()
-        .to_owned()
+    format!("{word:<7}  {suite:<width$}  {elapsed:>9}  {remedy}").trim_end().to_owned()
 }
 
 fn verdict(reports: &[Report], require_all: bool) -> Result<(), Failed> {
@@ -109,11 +89,7 @@ fn verdict(reports: &[Report], require_all: bool) -> Result<(), Failed> {
         Outcome::Failed => false,
         Outcome::Skipped(_) => !require_all,
     };
-    if reports.iter().all(good_enough) {
-        Ok(())
-    } else {
-        Err(Failed)
-    }
+    if reports.iter().all(good_enough) { Ok(()) } else { Err(Failed) }
 }
 
 #[cfg(test)]
@@ -124,23 +100,14 @@ mod tests {
     use crate::invocation::Invocation;
 
     fn finished(suite: &'static str, outcome: Outcome) -> Report {
-        Report {
-            suite,
-            outcome,
-            elapsed: Elapsed(Duration::from_millis(1500)),
-        }
+        Report { suite, outcome, elapsed: Elapsed(Duration::from_millis(1500)) }
     }
 
     fn suite(
         requirement: fn(&Path) -> Result<(), String>,
         commands: fn(&Path) -> Result<Vec<Invocation>, String>,
     ) -> Suite {
-        Suite {
-            name: "planted",
-            shows: "what a test planted",
-            requirement,
-            commands,
-        }
+        Suite { name: "planted", shows: "what a test planted", requirement, commands }
     }
 
     fn outcome_here(suite: &Suite) -> Outcome {
@@ -155,10 +122,8 @@ mod tests {
 
     #[test]
     fn a_suite_fails_with_one_of_its_commands() {
-        let bad = suite(
-            |_| Ok(()),
-            |_| Ok(vec![Invocation::new("true"), Invocation::new("false")]),
-        );
+        let bad =
+            suite(|_| Ok(()), |_| Ok(vec![Invocation::new("true"), Invocation::new("false")]));
         assert_eq!(outcome_here(&bad), Outcome::Failed);
     }
 
@@ -170,14 +135,8 @@ mod tests {
 
     #[test]
     fn a_suite_whose_requirement_is_missing_is_skipped_with_the_remedy() {
-        let skipped = suite(
-            |_| Err("buy a sundial".into()),
-            |_| panic!("must not be asked"),
-        );
-        assert_eq!(
-            outcome_here(&skipped),
-            Outcome::Skipped("buy a sundial".into())
-        );
+        let skipped = suite(|_| Err("buy a sundial".into()), |_| panic!("must not be asked"));
+        assert_eq!(outcome_here(&skipped), Outcome::Skipped("buy a sundial".into()));
     }
 
     #[test]
@@ -200,20 +159,15 @@ mod tests {
 
     #[test]
     fn a_skipped_suite_fails_the_run_only_when_all_are_required() {
-        let reports = [
-            finished("one", Outcome::Passed),
-            finished("two", Outcome::Skipped(String::new())),
-        ];
+        let reports =
+            [finished("one", Outcome::Passed), finished("two", Outcome::Skipped(String::new()))];
         assert_eq!(verdict(&reports, false), Ok(()));
         assert_eq!(verdict(&reports, true), Err(Failed));
     }
 
     #[test]
     fn a_failed_suite_fails_the_run() {
-        let reports = [
-            finished("one", Outcome::Failed),
-            finished("two", Outcome::Passed),
-        ];
+        let reports = [finished("one", Outcome::Failed), finished("two", Outcome::Passed)];
         assert_eq!(verdict(&reports, false), Err(Failed));
     }
 }

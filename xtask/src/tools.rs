@@ -88,17 +88,14 @@ impl Tool {
     }
 
     fn accepts_version(&self, printed: &str) -> bool {
-        self.version
-            .is_none_or(|version| printed.split_whitespace().any(|word| word == version))
+        self.version.is_none_or(|version| printed.split_whitespace().any(|word| word == version))
     }
 
     /// The commands that install the tool.
     pub(crate) fn installation(&self) -> Vec<Invocation> {
         match self.install {
             Install::Component(component) => {
-                vec![Invocation::new(&format!(
-                    "rustup component add {component}"
-                ))]
+                vec![Invocation::new(&format!("rustup component add {component}"))]
             }
             // Forced, as a copy of another version may lie in the way.
             Install::Crate => {
@@ -136,10 +133,7 @@ impl Tool {
 pub(crate) fn require(root: &Path, tools: &[&Tool]) -> Result<(), String> {
     match tools.iter().find(|tool| !tool.is_present(root)) {
         None => Ok(()),
-        Some(tool) => Err(format!(
-            "{} is missing: run `cargo xtask setup`",
-            tool.label()
-        )),
+        Some(tool) => Err(format!("{} is missing: run `cargo xtask setup`", tool.label())),
     }
 }
 
@@ -156,10 +150,7 @@ mod tests {
     };
 
     fn lines(tool: &Tool) -> Vec<String> {
-        tool.installation()
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+        tool.installation().iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -186,16 +177,10 @@ mod tests {
     #[test]
     fn each_kind_of_tool_has_its_way_of_installing() {
         assert_eq!(lines(&CLIPPY), ["rustup component add clippy"]);
-        assert_eq!(
-            lines(&MISSING),
-            ["cargo install --locked --force sundial --version =1.2.3"]
-        );
+        assert_eq!(lines(&MISSING), ["cargo install --locked --force sundial --version =1.2.3"]);
         assert_eq!(
             lines(&CXX),
-            [
-                "apt-get update",
-                "apt-get install --yes --no-install-recommends g++"
-            ]
+            ["apt-get update", "apt-get install --yes --no-install-recommends g++"]
         );
     }
 
@@ -204,11 +189,7 @@ mod tests {
         for tool in ALL {
             assert!(!tool.why.is_empty(), "{} says why", tool.name);
             let from_registry = matches!(tool.install, Install::Crate);
-            assert!(
-                !from_registry || tool.version.is_some(),
-                "{} is pinned",
-                tool.name
-            );
+            assert!(!from_registry || tool.version.is_some(), "{} is pinned", tool.name);
         }
     }
 }

@@ -56,15 +56,10 @@ pub fn books(books: &Books<'_>) -> Vec<Violation> {
 fn check_provider(books: &Books<'_>, reservation: &Reservation) -> Option<Violation> {
     let cluster = reservation.provider.clone();
     if !books.ledgers.contains_key(&cluster) {
-        return Some(Violation::NoLedger {
-            reservation: reservation.id,
-            cluster,
-        });
+        return Some(Violation::NoLedger { reservation: reservation.id, cluster });
     }
-    (*reservation.ask.requester() == cluster).then_some(Violation::SelfServed {
-        reservation: reservation.id,
-        cluster,
-    })
+    (*reservation.ask.requester() == cluster)
+        .then_some(Violation::SelfServed { reservation: reservation.id, cluster })
 }
 
 fn check_ledger(
@@ -91,10 +86,7 @@ fn check_keys(reservations: &[&Reservation]) -> Vec<Violation> {
             continue;
         };
         if let Some(first) = seen.insert((reservation.ask.requester(), key), reservation.id) {
-            found.push(Violation::KeyShared {
-                first,
-                second: reservation.id,
-            });
+            found.push(Violation::KeyShared { first, second: reservation.id });
         }
     }
     found

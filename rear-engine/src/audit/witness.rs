@@ -24,39 +24,21 @@ impl Witness {
     pub fn of(fleet: &Fleet) -> Self {
         let advertised = fleet.clusters().filter_map(|cluster| {
             let kept = cluster.record().advertised.clone()?;
-            Some((
-                cluster.record().id.clone(),
-                (kept.advertisement, kept.received_at),
-            ))
+            Some((cluster.record().id.clone(), (kept.advertisement, kept.received_at)))
         });
         let reservations = fleet.reservations().map(|kept| (kept.id, kept.clone()));
-        Self {
-            advertisements: advertised.collect(),
-            reservations: reservations.collect(),
-        }
+        Self { advertisements: advertised.collect(), reservations: reservations.collect() }
     }
 
     /// Looks at a decision that is about to become true, and remembers it.
     pub fn observe(&mut self, decision: &Decision, now: Timestamp) -> Result<(), Violation> {
-        let adopts = decision
-            .events
-            .iter()
-            .any(|event| event.what == Happening::Adopted);
-        let advertises = decision
-            .events
-            .iter()
-            .any(|event| event.what == Happening::Advertised);
+        let adopts = decision.events.iter().any(|event| event.what == Happening::Adopted);
+        let advertises = decision.events.iter().any(|event| event.what == Happening::Advertised);
         let mut moved: Vec<ClusterId> = Vec::new();
         for change in &decision.changes {
             match change {
                 Change::Cluster(record) => self.see_cluster(record, now)?,
-                Change::Refreshed {
-                    cluster,
-                    at,
-                    timestamp,
-                    order,
-                    ..
-                } => {
+                Change::Refreshed { cluster, at, timestamp, order, .. } => {
                     if let Some((kept, received)) = self.advertisements.get_mut(cluster) {
                         kept.timestamp = *timestamp;
                         kept.order = *order;
@@ -110,9 +92,7 @@ impl Witness {
             }
         };
         if older {
-            return Err(Violation::Advertisement {
-                cluster: record.id.clone(),
-            });
+            return Err(Violation::Advertisement { cluster: record.id.clone() });
         }
         self.advertisements.insert(record.id.clone(), new);
         Ok(())
@@ -146,10 +126,7 @@ impl Witness {
         if !same_terms || rank(&before.phase) == 2 || rank(&before.phase) > rank(&new.phase) {
             return Err(backwards);
         }
-        if let Phase::Released(Released {
-            at,
-            why: Release::Expired,
-        }) = new.phase
+        if let Phase::Released(Released { at, why: Release::Expired }) = new.phase
             && before.expires_at.is_none_or(|end| end > at || end > now)
         {
             return Err(Violation::EndedEarly { reservation: id });
@@ -165,29 +142,19 @@ impl Witness {
                 && old.ask.requester() == new.ask.requester()
         };
         match self.reservations.values().find(same) {
-            Some(old) => Err(Violation::KeyShared {
-                first: old.id,
-                second: new.id,
-            }),
+            Some(old) => Err(Violation::KeyShared { first: old.id, second: new.id }),
             None => Ok(()),
         }
     }
 
     fn see_ledger(&self, cluster: &ClusterId, total: Resources) -> Result<(), Violation> {
         for dimension in Dimension::ALL {
-            let sum: u128 = self
-                .live_on(cluster)
-                .map(|(_, held)| u128::from(held.get(dimension)))
-                .sum();
+            let sum: u128 =
+                self.live_on(cluster).map(|(_, held)| u128::from(held.get(dimension))).sum();
             let ledger = total.get(dimension);
             if u128::from(ledger) != sum {
                 let cluster = cluster.clone();
-                return Err(Violation::LedgerMismatch {
-                    cluster,
-                    dimension,
-                    ledger,
-                    sum,
-                });
+                return Err(Violation::LedgerMismatch { cluster, dimension, ledger, sum });
             }
         }
         Ok(())

@@ -19,9 +19,7 @@ pub(super) fn activate(
     match side {
         Side::Requester => {}
         Side::Provider | Side::Administrator => {
-            return Err(Refusal::NotAllowed {
-                allowed: "the requester",
-            });
+            return Err(Refusal::NotAllowed { allowed: "the requester" });
         }
     }
     still_live(reservation, now)?;
@@ -31,18 +29,10 @@ pub(super) fn activate(
     }
     let activated = reservation.phase.clone().activated(now);
     let phase = activated.map_err(|_| Refusal::AlreadyEnded(id))?;
-    let active = Reservation {
-        phase,
-        ..reservation.clone()
-    };
+    let active = Reservation { phase, ..reservation.clone() };
     Ok(Decision {
         changes: vec![Change::Reservation(Box::new(active))],
-        events: vec![Event {
-            at: now,
-            subject: subject.clone(),
-            what: Happening::Activated,
-            by,
-        }],
+        events: vec![Event { at: now, subject: subject.clone(), what: Happening::Activated, by }],
         subject,
     })
 }

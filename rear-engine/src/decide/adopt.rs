@@ -22,27 +22,15 @@ pub(super) fn adopt(
     now: Timestamp,
 ) -> Result<Vec<Reservation>, Refusal> {
     let mut adopted: Vec<Reservation> = Vec::new();
-    for Holding {
-        reservation: id,
-        ask,
-        expires_at,
-    } in holding
-    {
+    for Holding { reservation: id, ask, expires_at } in holding {
         let known = fleet.reservation(id).is_some() || adopted.iter().any(|other| other.id == id);
         let over = expires_at.is_some_and(|end| end <= now);
         if known || over || ask.requester() == provider {
             continue;
         }
         ledger
-            .hold(
-                ask.requester(),
-                ask.resources(),
-                crate::resources::Resources::NONE,
-            )
-            .map_err(|source| Refusal::Ledger {
-                cluster: provider.clone(),
-                source,
-            })?;
+            .hold(ask.requester(), ask.resources(), crate::resources::Resources::NONE)
+            .map_err(|source| Refusal::Ledger { cluster: provider.clone(), source })?;
         adopted.push(Reservation {
             id,
             ask,
@@ -64,43 +52,26 @@ pub(super) fn end_recovery(
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     if !matches!(by, Actor::Administrator(_)) {
-        return Err(Refusal::NotAllowed {
-            allowed: "an administrator",
-        });
+        return Err(Refusal::NotAllowed { allowed: "an administrator" });
     }
     let incarnation = fleet.incarnation();
     let Some(id) = cluster else {
-        let event = Event {
-            at: now,
-            subject: Subject::Fleet,
-            what: Happening::Recovered,
-            by,
-        };
+        let event = Event { at: now, subject: Subject::Fleet, what: Happening::Recovered, by };
         return Ok(Decision {
             subject: Subject::Fleet,
             changes: vec![Change::RecoveryEnded { incarnation }],
             events: vec![event],
         });
     };
-    let known = fleet
-        .cluster(&id)
-        .ok_or_else(|| Refusal::UnknownCluster(id.clone()))?;
+    let known = fleet.cluster(&id).ok_or_else(|| Refusal::UnknownCluster(id.clone()))?;
     let subject = Subject::Cluster(id);
     if !fleet.is_recovering(known.record()) {
         return Ok(Decision::nothing(subject));
     }
-    let record = ClusterRecord {
-        recovered_in: incarnation,
-        ..known.record().clone()
-    };
+    let record = ClusterRecord { recovered_in: incarnation, ..known.record().clone() };
     Ok(Decision {
         changes: vec![Change::Cluster(Box::new(record))],
-        events: vec![Event {
-            at: now,
-            subject: subject.clone(),
-            what: Happening::Recovered,
-            by,
-        }],
+        events: vec![Event { at: now, subject: subject.clone(), what: Happening::Recovered, by }],
         subject,
     })
 }

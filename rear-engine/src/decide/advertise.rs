@@ -13,22 +13,18 @@ use crate::time::Timestamp;
 
 pub(super) fn advertise(
     fleet: &Fleet,
-    id: ClusterId,
+    id: &ClusterId,
     advertisement: Advertisement,
     holding: Option<Vec<Holding>>,
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
-    let known = fleet.cluster(&id);
-    let before = known.map_or_else(
-        || ClusterRecord::new(id.clone()),
-        |known| known.record().clone(),
-    );
+    let known = fleet.cluster(id);
+    let before =
+        known.map_or_else(|| ClusterRecord::new(id.clone()), |known| known.record().clone());
     if let Some(kept) = &before.advertised
         && !advertisement.may_replace(&kept.advertisement, now.since(kept.received_at))
     {
-        return Err(Refusal::Outdated {
-            kept: kept.advertisement.order,
-        });
+        return Err(Refusal::Outdated { kept: kept.advertisement.order });
     }
     let holding = holding.filter(|_| fleet.is_recovering(&before));
     if holding.is_none()
@@ -37,12 +33,7 @@ pub(super) fn advertise(
     {
         return Ok(refreshed);
     }
-    let news = News {
-        fleet,
-        known,
-        before,
-        now,
-    };
+    let news = News { fleet, known, before, now };
     news.decide(advertisement, holding)
 }
 
@@ -70,11 +61,7 @@ fn refresh(
         durable: old || restarted,
     };
     let subject = Subject::Cluster(record.id.clone());
-    Some(Decision {
-        subject,
-        changes: vec![refreshed],
-        events: Vec::new(),
-    })
+    Some(Decision { subject, changes: vec![refreshed], events: Vec::new() })
 }
 
 /// An advertisement that says something new.
@@ -91,10 +78,7 @@ impl News<'_> {
         advertisement: Advertisement,
         holding: Option<Vec<Holding>>,
     ) -> Result<Decision, Refusal> {
-        let mut ledger = self
-            .known
-            .map(|known| known.ledger().clone())
-            .unwrap_or_default();
+        let mut ledger = self.known.map(|known| known.ledger().clone()).unwrap_or_default();
         let recovered = holding.is_some();
         let adopted = match holding {
             Some(holding) => adopt(self.fleet, &self.before.id, holding, &mut ledger, self.now)?,
@@ -104,10 +88,7 @@ impl News<'_> {
         let after = ledger.available(&advertisement);
         let record = ClusterRecord {
             id: self.before.id.clone(),
-            advertised: Some(Advertised {
-                advertisement,
-                received_at: self.now,
-            }),
+            advertised: Some(Advertised { advertisement, received_at: self.now }),
             heard_at: self.before.heard_at,
             stale: false,
             recovered_in: if recovered {
@@ -138,19 +119,11 @@ impl News<'_> {
             happened.push(Happening::Recovered);
         }
         let id = &self.before.id;
-        let of_cluster = happened
-            .into_iter()
-            .map(|what| (Subject::Cluster(id.clone()), what));
-        let of_adopted = adopted
-            .iter()
-            .map(|held| (Subject::Reservation(held.id), Happening::Adopted));
+        let of_cluster = happened.into_iter().map(|what| (Subject::Cluster(id.clone()), what));
+        let of_adopted =
+            adopted.iter().map(|held| (Subject::Reservation(held.id), Happening::Adopted));
         let by = Actor::Cluster(id.clone());
-        let tell = |(subject, what)| Event {
-            at: self.now,
-            subject,
-            what,
-            by: by.clone(),
-        };
+        let tell = |(subject, what)| Event { at: self.now, subject, what, by: by.clone() };
         of_cluster.chain(of_adopted).map(tell).collect()
     }
 }
@@ -161,10 +134,7 @@ fn changes(record: ClusterRecord, adopted: Vec<Reservation>, ledger: &Ledger) ->
     let mut changes = vec![Change::Cluster(Box::new(record))];
     if !adopted.is_empty() {
         changes.extend(adopted.into_iter().map(Box::new).map(Change::Reservation));
-        changes.push(Change::Ledger {
-            cluster,
-            total: ledger.total(),
-        });
+        changes.push(Change::Ledger { cluster, total: ledger.total() });
     }
     changes
 }

@@ -25,14 +25,7 @@ pub(super) struct Endings<'a> {
 impl<'a> Endings<'a> {
     pub(super) fn new(fleet: &'a Fleet, by: Actor, now: Timestamp) -> Self {
         let (ledgers, changes, events) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Self {
-            fleet,
-            now,
-            by,
-            ledgers,
-            changes,
-            events,
-        }
+        Self { fleet, now, by, ledgers, changes, events }
     }
 
     /// Ends one live reservation.
@@ -42,32 +35,19 @@ impl<'a> Endings<'a> {
         let provider = &reservation.provider;
         let ledger = self.ledgers.entry(provider.clone()).or_insert_with(|| {
             let cluster = self.fleet.cluster(provider);
-            cluster
-                .map(|cluster| cluster.ledger().clone())
-                .unwrap_or_default()
+            cluster.map(|cluster| cluster.ledger().clone()).unwrap_or_default()
         });
         ledger
             .give_back(reservation.requester(), reservation.held())
-            .map_err(|source| Refusal::Ledger {
-                cluster: provider.clone(),
-                source,
-            })?;
-        let ended = Reservation {
-            phase,
-            ..reservation.clone()
-        };
+            .map_err(|source| Refusal::Ledger { cluster: provider.clone(), source })?;
+        let ended = Reservation { phase, ..reservation.clone() };
         self.changes.push(Change::Reservation(Box::new(ended)));
         self.tell(Subject::Reservation(reservation.id), Happening::Ended(how));
         Ok(())
     }
 
     fn tell(&mut self, subject: Subject, what: Happening) {
-        self.events.push(Event {
-            at: self.now,
-            subject,
-            what,
-            by: self.by.clone(),
-        });
+        self.events.push(Event { at: self.now, subject, what, by: self.by.clone() });
     }
 
     /// The decision, with the ledgers after all endings.
@@ -75,18 +55,11 @@ impl<'a> Endings<'a> {
         for (cluster, ledger) in std::mem::take(&mut self.ledgers) {
             let total = ledger.total();
             if self.recovers(&cluster, &ledger) {
-                self.tell(
-                    Subject::Cluster(cluster.clone()),
-                    Happening::NoLongerOvercommitted,
-                );
+                self.tell(Subject::Cluster(cluster.clone()), Happening::NoLongerOvercommitted);
             }
             self.changes.push(Change::Ledger { cluster, total });
         }
-        Decision {
-            subject,
-            changes: self.changes,
-            events: self.events,
-        }
+        Decision { subject, changes: self.changes, events: self.events }
     }
 
     fn recovers(&self, id: &ClusterId, after: &Ledger) -> bool {

@@ -13,19 +13,11 @@ use crate::time::Timestamp;
 pub(super) fn expire(fleet: &Fleet, limit: usize, now: Timestamp) -> Result<Decision, Refusal> {
     let silence = fleet.policy().requester_gone_after;
     let last_sign = now.plus(Duration::from_nanos(-silence.as_nanos()));
-    let expired = fleet
-        .timeline()
-        .ended_by(now)
-        .map(|id| (id, Release::Expired));
-    let gone = fleet
-        .timeline()
-        .silent_since(last_sign)
-        .map(|id| (id, Release::RequesterGone));
+    let expired = fleet.timeline().ended_by(now).map(|id| (id, Release::Expired));
+    let gone = fleet.timeline().silent_since(last_sign).map(|id| (id, Release::RequesterGone));
     let mut endings = Endings::new(fleet, Actor::Broker, now);
     for (id, why) in expired.chain(gone).take(limit) {
-        let reservation = fleet
-            .reservation(id)
-            .ok_or(Refusal::UnknownReservation(id))?;
+        let reservation = fleet.reservation(id).ok_or(Refusal::UnknownReservation(id))?;
         endings.end(reservation, Ending::Released(why))?;
     }
     Ok(endings.decide(Subject::Fleet))

@@ -16,9 +16,7 @@ pub(super) fn forget(
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     if !matches!(by, Actor::Administrator(_)) {
-        return Err(Refusal::NotAllowed {
-            allowed: "an administrator",
-        });
+        return Err(Refusal::NotAllowed { allowed: "an administrator" });
     }
     if fleet.cluster(&cluster).is_none() {
         return Err(Refusal::UnknownCluster(cluster));
@@ -33,11 +31,6 @@ pub(super) fn forget(
     let subject = Subject::Cluster(cluster.clone());
     let mut decision = endings.decide(subject.clone());
     decision.changes.push(Change::Forgotten(cluster));
-    decision.events.push(Event {
-        at: now,
-        subject,
-        what: Happening::Forgotten,
-        by,
-    });
+    decision.events.push(Event { at: now, subject, what: Happening::Forgotten, by });
     Ok(decision)
 }

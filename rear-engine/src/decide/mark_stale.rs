@@ -14,10 +14,7 @@ pub(super) fn mark_stale(fleet: &Fleet, limit: usize, now: Timestamp) -> Decisio
         let Some(cluster) = fleet.cluster(id) else {
             continue;
         };
-        let record = ClusterRecord {
-            stale: true,
-            ..cluster.record().clone()
-        };
+        let record = ClusterRecord { stale: true, ..cluster.record().clone() };
         decision.changes.push(Change::Cluster(Box::new(record)));
         decision.events.push(Event {
             at: now,

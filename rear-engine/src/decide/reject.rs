@@ -22,19 +22,11 @@ pub(super) fn reject(
     match side {
         Side::Provider => {}
         Side::Requester | Side::Administrator => {
-            return Err(Refusal::NotAllowed {
-                allowed: "the provider",
-            });
+            return Err(Refusal::NotAllowed { allowed: "the provider" });
         }
     }
     let subject = Subject::Reservation(id);
-    if matches!(
-        reservation.phase,
-        Phase::Failed(Failed {
-            why: Failure::Rejected(_),
-            ..
-        })
-    ) {
+    if matches!(reservation.phase, Phase::Failed(Failed { why: Failure::Rejected(_), .. })) {
         return Ok(Decision::nothing(subject));
     }
     still_live(reservation, now)?;

@@ -21,9 +21,7 @@ pub(super) fn release(
         Side::Requester => Release::ByRequester,
         Side::Administrator => Release::ByAdministrator,
         Side::Provider => {
-            return Err(Refusal::NotAllowed {
-                allowed: "the requester or an administrator",
-            });
+            return Err(Refusal::NotAllowed { allowed: "the requester or an administrator" });
         }
     };
     let subject = Subject::Reservation(id);

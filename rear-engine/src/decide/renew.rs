@@ -20,9 +20,7 @@ pub(super) fn renew(
     match side {
         Side::Requester => {}
         Side::Provider | Side::Administrator => {
-            return Err(Refusal::NotAllowed {
-                allowed: "the requester",
-            });
+            return Err(Refusal::NotAllowed { allowed: "the requester" });
         }
     }
     still_live(reservation, now)?;
@@ -38,18 +36,10 @@ pub(super) fn renew(
         return Ok(Decision::nothing(subject));
     }
     provider_can_keep(fleet, reservation, now)?;
-    let renewed = Reservation {
-        expires_at: Some(until),
-        ..reservation.clone()
-    };
+    let renewed = Reservation { expires_at: Some(until), ..reservation.clone() };
     Ok(Decision {
         changes: vec![Change::Reservation(Box::new(renewed))],
-        events: vec![Event {
-            at: now,
-            subject: subject.clone(),
-            what: Happening::Renewed,
-            by,
-        }],
+        events: vec![Event { at: now, subject: subject.clone(), what: Happening::Renewed, by }],
         subject,
     })
 }

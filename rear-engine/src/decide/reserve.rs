@@ -44,17 +44,9 @@ pub(super) fn reserve(
     Ok(Decision {
         changes: vec![
             Change::Reservation(Box::new(reservation)),
-            Change::Ledger {
-                cluster: provider,
-                total,
-            },
+            Change::Ledger { cluster: provider, total },
         ],
-        events: vec![Event {
-            at: now,
-            subject: subject.clone(),
-            what: Happening::Reserved,
-            by,
-        }],
+        events: vec![Event { at: now, subject: subject.clone(), what: Happening::Reserved, by }],
         subject,
     })
 }
@@ -62,9 +54,7 @@ pub(super) fn reserve(
 fn may_ask(ask: &Ask, by: &Actor) -> Result<(), Refusal> {
     match by {
         Actor::Cluster(cluster) if cluster == ask.requester() => Ok(()),
-        Actor::Cluster(_) => Err(Refusal::NotAllowed {
-            allowed: "the requester",
-        }),
+        Actor::Cluster(_) => Err(Refusal::NotAllowed { allowed: "the requester" }),
         Actor::Administrator(_) | Actor::Broker => Ok(()),
     }
 }
@@ -102,8 +92,7 @@ fn ledger_after(
 ) -> Result<Resources, Refusal> {
     let cluster = fleet.cluster(provider);
     let total = cluster.map_or(Resources::NONE, |cluster| cluster.ledger().total());
-    total.checked_add(amount).ok_or_else(|| Refusal::Ledger {
-        cluster: provider.clone(),
-        source: LedgerError::Overflow,
-    })
+    total
+        .checked_add(amount)
+        .ok_or_else(|| Refusal::Ledger { cluster: provider.clone(), source: LedgerError::Overflow })
 }

@@ -49,23 +49,14 @@ pub enum Divergence {
 impl Fleet {
     /// Makes a whole decision true.
     pub fn apply_all(&mut self, decision: Decision) -> Result<(), Divergence> {
-        decision
-            .changes
-            .into_iter()
-            .try_for_each(|change| self.apply(change))
+        decision.changes.into_iter().try_for_each(|change| self.apply(change))
     }
 
     /// Makes one change true. After an error the fleet must be built anew.
     pub fn apply(&mut self, change: Change) -> Result<(), Divergence> {
         match change {
             Change::Cluster(record) => self.put_cluster(*record),
-            Change::Refreshed {
-                cluster,
-                at,
-                timestamp,
-                order,
-                durable,
-            } => {
+            Change::Refreshed { cluster, at, timestamp, order, durable } => {
                 let kept = self.cluster_mut(&cluster)?;
                 let Some(advertised) = &mut kept.record.advertised else {
                     return Err(Divergence::UnknownCluster(cluster));
@@ -80,11 +71,7 @@ impl Fleet {
                 let after = (!kept.record.stale).then_some(at);
                 self.timeline.move_advertisement(&cluster, before, after);
             }
-            Change::Heard {
-                cluster,
-                at,
-                durable,
-            } => self.put_sign(cluster, at, durable),
+            Change::Heard { cluster, at, durable } => self.put_sign(&cluster, at, durable),
             Change::Reservation(reservation) => return self.put_reservation(*reservation),
             Change::Ledger { cluster, total } => return self.check_ledger(&cluster, total),
             Change::Forgotten(cluster) => return self.remove_cluster(&cluster),
@@ -100,9 +87,7 @@ impl Fleet {
     }
 
     fn cluster_mut(&mut self, id: &ClusterId) -> Result<&mut Cluster, Divergence> {
-        self.clusters
-            .get_mut(id)
-            .ok_or_else(|| Divergence::UnknownCluster(id.clone()))
+        self.clusters.get_mut(id).ok_or_else(|| Divergence::UnknownCluster(id.clone()))
     }
 
     fn cluster_or_new(&mut self, id: &ClusterId) -> &mut Cluster {
@@ -130,19 +115,18 @@ impl Fleet {
             kept.map(|advertised| advertised.received_at)
         };
         let (advertised_before, advertised_now) = (counts(&before), counts(&cluster.record));
-        self.timeline
-            .move_advertisement(&id, advertised_before, advertised_now);
+        self.timeline.move_advertisement(&id, advertised_before, advertised_now);
         self.timeline.move_sign(&id, before.heard_at, heard);
         self.reindex(&id);
     }
 
-    fn put_sign(&mut self, id: ClusterId, at: Timestamp, durable: bool) {
-        let cluster = self.cluster_or_new(&id);
+    fn put_sign(&mut self, id: &ClusterId, at: Timestamp, durable: bool) {
+        let cluster = self.cluster_or_new(id);
         let before = cluster.record.heard_at.replace(at);
         if durable {
             cluster.presence_kept_at = Some(at);
         }
-        self.timeline.move_sign(&id, before, Some(at));
+        self.timeline.move_sign(id, before, Some(at));
     }
 
     fn put_reservation(&mut self, after: Reservation) -> Result<(), Divergence> {
@@ -169,11 +153,7 @@ impl Fleet {
             let advertisement = cluster.record.advertisement();
             let consumed = advertisement.map(|told| told.consumed.by(after.requester()));
             cluster.live.insert(id);
-            cluster.ledger.hold(
-                after.requester(),
-                after.held(),
-                consumed.unwrap_or_default(),
-            )
+            cluster.ledger.hold(after.requester(), after.held(), consumed.unwrap_or_default())
         } else {
             cluster.live.remove(&id);
             cluster.ledger.give_back(after.requester(), before)
@@ -217,31 +197,21 @@ impl Fleet {
     fn link(&mut self, reservation: &Reservation) {
         let requester = reservation.requester();
         if let Some(key) = &reservation.key {
-            self.by_key
-                .insert((requester.clone(), key.clone()), reservation.id);
+            self.by_key.insert((requester.clone(), key.clone()), reservation.id);
         }
         if reservation.phase.is_live() {
-            self.live_by_requester
-                .entry(requester.clone())
-                .or_default()
-                .insert(reservation.id);
+            self.live_by_requester.entry(requester.clone()).or_default().insert(reservation.id);
             self.timeline.add(reservation, self.heard_at(requester));
         }
     }
 
     fn unlink(&mut self, id: ReservationId) {
-        let Some(reservation) = self
-            .reservations
-            .get(&id)
-            .filter(|kept| kept.phase.is_live())
+        let Some(reservation) = self.reservations.get(&id).filter(|kept| kept.phase.is_live())
         else {
             return;
         };
         let requester = reservation.requester();
-        let heard = self
-            .clusters
-            .get(requester)
-            .and_then(|cluster| cluster.record.heard_at);
+        let heard = self.clusters.get(requester).and_then(|cluster| cluster.record.heard_at);
         self.timeline.remove(reservation, heard);
         if let Some(ids) = self.live_by_requester.get_mut(requester) {
             ids.remove(&id);
@@ -252,24 +222,15 @@ impl Fleet {
     }
 
     fn heard_at(&self, requester: &ClusterId) -> Option<Timestamp> {
-        self.clusters
-            .get(requester)
-            .and_then(|cluster| cluster.record.heard_at)
+        self.clusters.get(requester).and_then(|cluster| cluster.record.heard_at)
     }
 
     fn check_ledger(&self, id: &ClusterId, total: Resources) -> Result<(), Divergence> {
-        let sum = self
-            .clusters
-            .get(id)
-            .map_or(Resources::NONE, |cluster| cluster.ledger.total());
+        let sum = self.clusters.get(id).map_or(Resources::NONE, |cluster| cluster.ledger.total());
         if sum == total {
             Ok(())
         } else {
-            Err(Divergence::Ledger {
-                cluster: id.clone(),
-                ledger: total,
-                sum,
-            })
+            Err(Divergence::Ledger { cluster: id.clone(), ledger: total, sum })
         }
     }
 
@@ -289,10 +250,7 @@ impl Fleet {
     }
 
     fn drop_reservation(&mut self, id: ReservationId) -> Result<(), Divergence> {
-        let ended = self
-            .reservations
-            .get(&id)
-            .is_some_and(|kept| !kept.phase.is_live());
+        let ended = self.reservations.get(&id).is_some_and(|kept| !kept.phase.is_live());
         if !ended {
             return Err(Divergence::NotEnded(id));
         }
@@ -348,9 +306,8 @@ fn may_follow(before: &Reservation, after: &Reservation) -> bool {
     let same_promise =
         before.ask == after.ask && before.provider == after.provider && before.key == after.key;
     let forward = match (&before.phase, &after.phase) {
-        (Phase::Reserved(_), _) => true,
         (Phase::Active(_), Phase::Reserved(_)) => false,
-        (Phase::Active(_), _) => true,
+        (Phase::Reserved(_) | Phase::Active(_), _) => true,
         (Phase::Released(_) | Phase::Failed(_), _) => before == after,
     };
     same_promise && forward

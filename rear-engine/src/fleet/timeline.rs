@@ -23,10 +23,7 @@ pub(crate) struct Timeline {
 impl Timeline {
     /// Reservations whose end is not after `now`.
     pub(crate) fn ended_by(&self, now: Timestamp) -> impl Iterator<Item = ReservationId> {
-        self.ends
-            .iter()
-            .take_while(move |(end, _)| *end <= now)
-            .map(|(_, id)| *id)
+        self.ends.iter().take_while(move |(end, _)| *end <= now).map(|(_, id)| *id)
     }
 
     /// The next end of a reservation.
@@ -51,10 +48,7 @@ impl Timeline {
 
     /// Clusters whose last advertisement came no later than `limit`.
     pub(crate) fn unadvertised_since(&self, limit: Timestamp) -> impl Iterator<Item = &ClusterId> {
-        self.advertisements
-            .iter()
-            .take_while(move |(at, _)| *at <= limit)
-            .map(|(_, id)| id)
+        self.advertisements.iter().take_while(move |(at, _)| *at <= limit).map(|(_, id)| id)
     }
 
     /// The oldest advertisement that still counts.
@@ -63,20 +57,14 @@ impl Timeline {
     }
 
     pub(super) fn add(&mut self, reservation: &Reservation, heard: Option<Timestamp>) {
-        match reservation.expires_at {
-            Some(end) => {
-                self.ends.insert((end, reservation.id));
-            }
-            None => {
-                let requester = reservation.requester();
-                self.endless
-                    .entry(requester.clone())
-                    .or_default()
-                    .insert(reservation.id);
-                if let Some(heard) = heard {
-                    self.silences.insert((heard, requester.clone()));
-                }
-            }
+        if let Some(end) = reservation.expires_at {
+            self.ends.insert((end, reservation.id));
+            return;
+        }
+        let requester = reservation.requester();
+        self.endless.entry(requester.clone()).or_default().insert(reservation.id);
+        if let Some(heard) = heard {
+            self.silences.insert((heard, requester.clone()));
         }
     }
 

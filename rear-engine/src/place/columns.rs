@@ -4,12 +4,10 @@
 //! what is allocatable. So the share that stays free after a request of `r` is `ratio − r × inverse`,
 //! whatever the request. Nothing here decides: rows that come within [`Probe::margin`] of the best are
 //! compared exactly by the caller.
-// Approximate by purpose; see above.
-#![allow(
-    clippy::float_arithmetic,
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation
-)]
+// Approximate by purpose; see above. `inline(always)`: the folds are compiled as part of the two callers in
+// `scan`, one of which has wider vectors.
+#![allow(clippy::inline_always)]
+#![allow(clippy::float_arithmetic, clippy::cast_precision_loss, clippy::cast_possible_truncation)]
 #![allow(clippy::cast_sign_loss)]
 
 pub(super) mod probe;
@@ -102,15 +100,8 @@ pub(super) fn holds_exactly(cost: &Cost) -> bool {
 /// for it fits: 0 − r × ∞.
 fn ratios(allocatable: Resources, available: Resources) -> [f32; DIMENSIONS] {
     Dimension::ALL.map(|dimension| {
-        let (free, size) = (
-            available.get(dimension) as f64,
-            allocatable.get(dimension) as f64,
-        );
-        if size > 0.0 {
-            (free / size) as f32
-        } else {
-            0.0
-        }
+        let (free, size) = (available.get(dimension) as f64, allocatable.get(dimension) as f64);
+        if size > 0.0 { (free / size) as f32 } else { 0.0 }
     })
 }
 
@@ -127,15 +118,13 @@ impl Columns {
 
     /// Adds 64 vacant rows.
     pub(super) fn add_lane(&mut self) {
-        self.each_column(Numbers::VACANT, |column, vacant| {
-            column.push([vacant; LANES])
-        });
+        self.each_column(Numbers::VACANT, |column, vacant| column.push([vacant; LANES]));
     }
 
     /// Writes one row.
     pub(super) fn set(&mut self, row: usize, numbers: Numbers) {
         self.each_column(numbers, |column, number| {
-            column[row / LANES][row % LANES] = number
+            column[row / LANES][row % LANES] = number;
         });
     }
 
@@ -148,11 +137,7 @@ impl Columns {
 
     fn each_column(&mut self, row: Numbers, mut write: impl FnMut(&mut Vec<Lane>, f32)) {
         let numbers = row.ratio.into_iter().chain(row.inverse).chain(row.rate);
-        let columns = self
-            .ratio
-            .iter_mut()
-            .chain(&mut self.inverse)
-            .chain(&mut self.rate);
+        let columns = self.ratio.iter_mut().chain(&mut self.inverse).chain(&mut self.rate);
         for (column, number) in columns.zip(numbers) {
             write(column, number);
         }
@@ -160,9 +145,7 @@ impl Columns {
 
     /// What one row charges.
     pub(super) fn rates(&self, row: usize) -> Rates {
-        self.rate
-            .each_ref()
-            .map(|column| column[row / LANES][row % LANES])
+        self.rate.each_ref().map(|column| column[row / LANES][row % LANES])
     }
 
     /// The best sums in 64 rows.
@@ -190,12 +173,8 @@ impl Summaries {
     pub(super) fn refresh(&mut self, table: &Columns, lane: usize, weights: [f32; DIMENSIONS]) {
         if self.lanes() * LANES <= lane {
             self.best.add_lane();
-            self.joint
-                .iter_mut()
-                .for_each(|column| column.push([NOTHING; LANES]));
-            self.highest
-                .iter_mut()
-                .for_each(|column| column.push([f32::NEG_INFINITY; LANES]));
+            self.joint.iter_mut().for_each(|column| column.push([NOTHING; LANES]));
+            self.highest.iter_mut().for_each(|column| column.push([f32::NEG_INFINITY; LANES]));
         }
         self.refresh_room(table, lane, weights);
         let (block, i) = (lane / LANES, lane % LANES);
@@ -228,26 +207,14 @@ impl Summaries {
 
     /// The lowest, or the highest, rates in a block.
     pub(super) fn rates(&self, block: usize, goal: Goal) -> Rates {
-        let columns = if goal == Goal::Dear {
-            &self.highest
-        } else {
-            &self.best.rate
-        };
-        columns
-            .each_ref()
-            .map(|column| column[block / LANES][block % LANES])
+        let columns = if goal == Goal::Dear { &self.highest } else { &self.best.rate };
+        columns.each_ref().map(|column| column[block / LANES][block % LANES])
     }
 }
 
 /// The largest rate that is a price.
 fn highest(rates: &Lane) -> f32 {
-    largest(&rates.map(|rate| {
-        if rate < f32::INFINITY {
-            rate
-        } else {
-            f32::NEG_INFINITY
-        }
-    }))
+    largest(&rates.map(|rate| if rate < f32::INFINITY { rate } else { f32::NEG_INFINITY }))
 }
 
 /// Folds 64 numbers in a way that compilers turn into vector instructions: halves against halves.

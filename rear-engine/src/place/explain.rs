@@ -23,37 +23,21 @@ pub(super) fn no_room(fleet: &Fleet, ask: &Ask, now: Timestamp) -> NoRoom {
 /// The clusters that come closest without fitting. First those that may get promises, by how much of
 /// the request they lack; then those that may not; last the requester itself.
 pub(super) fn closest(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Vec<Obstacle> {
-    let mut nearest = Nearest {
-        fleet,
-        ask,
-        now,
-        kept: BinaryHeap::new(),
-    };
+    let mut nearest = Nearest { fleet, ask, now, kept: BinaryHeap::new() };
     let probe = Probe::new(Goal::NearlyFits, ask);
     fleet.index().each_above(&probe, |row| {
         nearest.consider(row);
         nearest.floor(&probe)
     });
     let own = ask.requester();
-    let listed = nearest
-        .kept
-        .into_sorted_vec()
-        .into_iter()
-        .map(|entry| entry.cluster);
+    let listed = nearest.kept.into_sorted_vec().into_iter().map(|entry| entry.cluster);
     let sidelined = fleet.sidelined().iter().filter(|id| *id != own).cloned();
     let obstacle = |cluster: ClusterId| {
         let reason = reason(fleet, fleet.cluster(&cluster)?, ask, now)?;
         Some(Obstacle { cluster, reason })
     };
-    let own = fleet
-        .cluster(own)
-        .and_then(|cluster| cluster.available().map(|_| own.clone()));
-    listed
-        .chain(sidelined)
-        .chain(own)
-        .filter_map(obstacle)
-        .take(MAX_OBSTACLES)
-        .collect()
+    let own = fleet.cluster(own).and_then(|cluster| cluster.available().map(|_| own.clone()));
+    listed.chain(sidelined).chain(own).filter_map(obstacle).take(MAX_OBSTACLES).collect()
 }
 
 /// The closest clusters so far; the heap's greatest entry is the first to give way.
@@ -85,10 +69,7 @@ impl Nearest<'_> {
                 return;
             }
             if self.belongs(cluster) {
-                self.kept.push(Entry {
-                    missing,
-                    cluster: cluster.clone(),
-                });
+                self.kept.push(Entry { missing, cluster: cluster.clone() });
                 if self.kept.len() > MAX_OBSTACLES {
                     self.kept.pop();
                 }

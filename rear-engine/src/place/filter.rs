@@ -18,11 +18,7 @@ pub(crate) fn reason(
         return Some(Reason::Unknown);
     };
     standing(fleet, cluster, ask, now)
-        .or_else(|| {
-            available
-                .is_overcommitted()
-                .then_some(Reason::Overcommitted)
-        })
+        .or_else(|| available.is_overcommitted().then_some(Reason::Overcommitted))
         .or_else(|| lack(available.shown(), ask))
         .or_else(|| unmet_constraint(fleet, cluster, ask))
 }
@@ -56,18 +52,14 @@ fn unmet_constraint(fleet: &Fleet, cluster: &Cluster, ask: &Ask) -> Option<Reaso
     let advertisement = cluster.record().advertisement()?;
     let terms = ask.terms();
     if let Some((key, value)) = advertisement.labels.first_missing(&terms.required) {
-        return Some(Reason::LacksLabel {
-            key: key.to_owned(),
-            value: value.to_owned(),
-        });
+        return Some(Reason::LacksLabel { key: key.to_owned(), value: value.to_owned() });
     }
     let ceiling = terms.ceiling.as_ref()?;
     match Yardstick::new(fleet.policy(), ask).price(advertisement.cost.as_ref()) {
         None => Some(Reason::Unpriced(ceiling.currency.clone())),
-        Some(price) if price > ceiling.amount => Some(Reason::TooExpensive {
-            price,
-            ceiling: ceiling.amount,
-        }),
+        Some(price) if price > ceiling.amount => {
+            Some(Reason::TooExpensive { price, ceiling: ceiling.amount })
+        }
         Some(_) => None,
     }
 }

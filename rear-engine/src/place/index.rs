@@ -1,15 +1,12 @@
 //! The fleet as a request sees it: one row for each distinct look, in packed columns, with a bound for every 64 rows.
 //!
 //! Clusters that offer the same are the same to a request, whatever they are called: they share a row.
-//! A search visits a block of 64 rows only if the best that the block could offer comes near the best
-//! found so far, and compares exactly only rows that come near it themselves.
+//! How they are searched is told in [`super::search`].
 
 use rustc_hash::FxHashMap;
 
 use super::columns::probe::Probe;
-use super::columns::{
-    Columns, LANES, Lane, Numbers, Rates, Summaries, holds_exactly, vector_weights,
-};
+use super::columns::{Columns, LANES, Lane, Numbers, Summaries, holds_exactly, vector_weights};
 use super::members::Members;
 use crate::id::ClusterId;
 use crate::policy::Policy;
@@ -60,8 +57,8 @@ pub(crate) struct Index {
     vacant: Vec<usize>,
     row_of_cluster: FxHashMap<ClusterId, usize>,
     row_of_look: FxHashMap<Look, usize>,
-    columns: Columns,
-    summaries: Summaries,
+    pub(super) columns: Columns,
+    pub(super) summaries: Summaries,
     /// Rows that were put somewhere without regard to their size since the last sort.
     unsorted: usize,
     /// Rows whose rates the columns do not hold exactly.
@@ -130,9 +127,7 @@ impl Index {
     }
 
     fn is_alone(&self, row: usize) -> bool {
-        self.rows[row]
-            .as_ref()
-            .is_some_and(|row| row.members.is_single())
+        self.rows[row].as_ref().is_some_and(|row| row.members.is_single())
     }
 
     fn join(&mut self, row: usize, id: &ClusterId) {
@@ -171,8 +166,7 @@ impl Index {
         self.row_of_look.remove(&before);
         if only_room {
             self.columns.set_room(row, look.allocatable, look.available);
-            self.summaries
-                .refresh_room(&self.columns, row / LANES, self.weights);
+            self.summaries.refresh_room(&self.columns, row / LANES, self.weights);
         } else {
             self.columns.set(row, self.numbers(&look));
             self.summarise(row / LANES);
@@ -200,10 +194,7 @@ impl Index {
         self.summarise(row / LANES);
         self.row_of_look.insert(look.clone(), row);
         self.row_of_cluster.insert(id.clone(), row);
-        self.rows[row] = Some(Row {
-            look,
-            members: Members::One(id),
-        });
+        self.rows[row] = Some(Row { look, members: Members::One(id) });
     }
 
     fn summarise(&mut self, lane: usize) {
@@ -212,16 +203,10 @@ impl Index {
 
     /// Sorts rows by size: blocks of clusters of one size have tight bounds. Only speed depends on it.
     pub(crate) fn settle(&mut self) {
-        let mut rows: Vec<Row> = std::mem::take(&mut self.rows)
-            .into_iter()
-            .flatten()
-            .collect();
+        let mut rows: Vec<Row> = std::mem::take(&mut self.rows).into_iter().flatten().collect();
         let by_cost = self.by_cost;
         rows.sort_by_cached_key(|row| {
-            (
-                by_cost.then(|| row.look.rates()),
-                size_class(row.look.allocatable),
-            )
+            (by_cost.then(|| row.look.rates()), size_class(row.look.allocatable))
         });
         let mut sorted = Self::new(&Policy::default());
         (sorted.weights, sorted.currency, sorted.by_cost) =
@@ -239,36 +224,6 @@ impl Index {
             }
         }
         *self = sorted;
-    }
-
-    /// Finds the row that `judge` likes best. `judge` is exact; it is asked about a row only if that may
-    /// be better than the best so far, which it is told, and answers `None` if it is not better.
-    pub(super) fn best<'a, K: Ord>(
-        &'a self,
-        probe: &Probe,
-        judge: impl FnMut(&'a Row, Option<&K>) -> Option<K>,
-    ) -> Option<K> {
-        let mut search = Search {
-            index: self,
-            probe,
-            judge,
-            best: None,
-            floor: f32::NEG_INFINITY,
-            rates: None,
-        };
-        if probe.is_bounded_by_summaries() {
-            // The most promising block first: what it yields rules most others out.
-            let first = search.most_promising_block();
-            if let Some(block) = first {
-                search.visit(block);
-                search.visit_promising_blocks(block);
-            }
-        } else {
-            (0..self.columns.lanes())
-                .rev()
-                .for_each(|block| search.visit(block));
-        }
-        search.best
     }
 
     /// Shows every row whose key is not below the floor, which `keep` returns anew each time. Large
@@ -290,138 +245,23 @@ impl Index {
         }
     }
 
-    fn row(&self, block: usize, lane: usize) -> Option<&Row> {
+    /// Whether the columns hold all rates exactly: then equal rates are equal prices.
+    pub(super) fn holds_rates_exactly(&self) -> bool {
+        self.inexact == 0
+    }
+
+    pub(super) fn row(&self, block: usize, lane: usize) -> Option<&Row> {
         self.rows.get(block * LANES + lane)?.as_ref()
     }
-}
-
-/// One walk over the blocks.
-struct Search<'a, 'p, K, J> {
-    index: &'a Index,
-    probe: &'p Probe,
-    judge: J,
-    best: Option<K>,
-    /// Keys below this cannot be better than `best`.
-    floor: f32,
-    /// What `best` charges, where the columns hold that exactly.
-    rates: Option<Rates>,
-}
-
-impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J> {
-    fn most_promising_block(&self) -> Option<usize> {
-        let mut bounds: Lane = [0.0; LANES];
-        let mut best = (f32::NEG_INFINITY, None);
-        for lane in 0..self.index.summaries.lanes() {
-            let bound = self.index.summaries.bounds(lane, self.probe, &mut bounds);
-            if bound > best.0 {
-                best = (bound, Some(lane * LANES + position_of(&bounds, bound)));
-            }
-        }
-        best.1
-    }
-
-    fn visit_promising_blocks(&mut self, but: usize) {
-        let mut bounds: Lane = [0.0; LANES];
-        for lane in 0..self.index.summaries.lanes() {
-            if self.index.summaries.bounds(lane, self.probe, &mut bounds) < self.floor {
-                continue;
-            }
-            let mut from = 0;
-            while let Some(position) = next_above(&bounds, from, self.floor) {
-                let block = lane * LANES + position;
-                if block != but && self.may_charge_better(block) {
-                    self.visit(block);
-                }
-                from = position + 1;
-            }
-        }
-    }
-
-    /// Many clusters charge the same: equal prices are told apart from nearly equal ones by their rates.
-    fn may_charge_better(&self, block: usize) -> bool {
-        let rates = || self.index.summaries.rates(block, self.probe.goal());
-        !self
-            .rates
-            .is_some_and(|best| self.probe.is_no_better(rates(), best))
-    }
-
-    /// The most promising row first: what it yields rules most others out.
-    fn visit(&mut self, block: usize) {
-        let mut keys: Lane = [0.0; LANES];
-        let largest = self.index.columns.keys(block, self.probe, &mut keys);
-        if largest < self.floor || largest == f32::NEG_INFINITY {
-            return;
-        }
-        let first = position_of(&keys, largest);
-        self.consider(block, first, largest);
-        keys[first] = f32::NEG_INFINITY;
-        let mut from = 0;
-        while let Some(lane) = next_above(&keys, from, self.floor) {
-            self.consider(block, lane, keys[lane]);
-            from = lane + 1;
-        }
-    }
-
-    fn consider(&mut self, block: usize, lane: usize, key: f32) {
-        let rates = || self.index.columns.rates(block * LANES + lane);
-        if self
-            .rates
-            .is_some_and(|best| self.probe.is_no_better(rates(), best))
-        {
-            return;
-        }
-        let Some(row) = self.index.row(block, lane) else {
-            return;
-        };
-        let Some(verdict) = (self.judge)(row, self.best.as_ref()) else {
-            return;
-        };
-        if self.best.as_ref().is_none_or(|best| *best < verdict) {
-            self.best = Some(verdict);
-            self.floor = self.floor.max(key - self.probe.margin(key));
-            self.rates = (self.index.inexact == 0).then(rates);
-        }
-    }
-}
-
-/// The next key that is in question and not below the floor; eight are passed over at a time.
-fn next_above(keys: &Lane, from: usize, floor: f32) -> Option<usize> {
-    const WIDTH: usize = 8;
-    let floor = floor.max(f32::MIN);
-    let mut start = from / WIDTH * WIDTH;
-    while start < LANES {
-        let chunk = &keys[start..start + WIDTH];
-        if chunk.iter().fold(false, |any, &key| any | (key >= floor)) {
-            let found = chunk
-                .iter()
-                .enumerate()
-                .find(|(i, key)| start + i >= from && **key >= floor);
-            if let Some((i, _)) = found {
-                return Some(start + i);
-            }
-        }
-        start += WIDTH;
-    }
-    None
-}
-
-fn position_of(keys: &Lane, key: f32) -> usize {
-    keys.iter()
-        .position(|&other| other == key)
-        .unwrap_or_default()
 }
 
 /// Clusters of nearly the same size are neighbours: eight classes for each doubling of CPU, then of memory.
 fn size_class(allocatable: Resources) -> (u32, u32, u64) {
     let class = |amount: u64| {
         let magnitude = amount.max(1).ilog2();
-        let eighth = (u128::from(amount) * 8 >> magnitude) & 7;
+        let eighth = ((u128::from(amount) * 8) >> magnitude) & 7;
         magnitude * 8 + u32::try_from(eighth).unwrap_or_default()
     };
     let memory = allocatable.get(Dimension::Memory);
-    (
-        class(allocatable.get(Dimension::Cpu)),
-        class(memory),
-        memory,
-    )
+    (class(allocatable.get(Dimension::Cpu)), class(memory), memory)
 }

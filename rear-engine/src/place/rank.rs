@@ -60,17 +60,9 @@ fn dry_run_of_target(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Ranking {
         Ok(target) => {
             let mut fitting = fitting(fleet, ask, now);
             fitting.retain(|ranked| ranked.cluster == target);
-            Ranking {
-                target: Some(target),
-                fitting,
-                others: Vec::new(),
-            }
+            Ranking { target: Some(target), fitting, others: Vec::new() }
         }
-        Err(refused) => Ranking {
-            target: None,
-            fitting: Vec::new(),
-            others: refused.candidates,
-        },
+        Err(refused) => Ranking { target: None, fitting: Vec::new(), others: refused.candidates },
     }
 }
 
@@ -80,9 +72,7 @@ pub(super) fn fitting(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Vec<Ranked> {
     let fitting: Vec<_> = fleet.clusters().filter(fits).collect();
     let mut yardstick = Yardstick::new(fleet.policy(), ask);
     if yardstick.counts_cost() {
-        let advertised = fitting
-            .iter()
-            .filter_map(|cluster| cluster.record().advertisement());
+        let advertised = fitting.iter().filter_map(|cluster| cluster.record().advertisement());
         let prices = advertised.filter_map(|told| yardstick.price(told.cost.as_ref()));
         let range = prices.fold(None, |range, price| match range {
             None => Some((price, price)),

@@ -25,10 +25,7 @@ impl Score {
     /// A score from a share in billionths.
     #[must_use]
     pub const fn from_share(share: u64) -> Self {
-        Self {
-            value: share,
-            out_of: WHOLE,
-        }
+        Self { value: share, out_of: WHOLE }
     }
 
     /// What decides.
@@ -67,16 +64,10 @@ pub struct Parts {
 pub fn displayed(cluster: &Cluster, weights: Weights) -> Option<Score> {
     let advertisement = cluster.record().advertisement()?;
     let available = cluster.available()?.shown();
-    let mut score = Score {
-        value: 0,
-        out_of: 0,
-    };
+    let mut score = Score { value: 0, out_of: 0 };
     for dimension in [Dimension::Cpu, Dimension::Memory] {
         let weight = u64::from(weights.get(dimension));
-        let free = share(
-            available.get(dimension),
-            advertisement.allocatable.get(dimension),
-        );
+        let free = share(available.get(dimension), advertisement.allocatable.get(dimension));
         score.value += weight * free;
         score.out_of += weight * WHOLE;
     }
@@ -111,9 +102,7 @@ impl<'a> Yardstick<'a> {
             weights: policy.weights,
             strategy: ask.terms().strategy.unwrap_or(policy.strategy),
             cost_share: policy.cost_share.get().into(),
-            currency: ceiling
-                .map(|ceiling| &ceiling.currency)
-                .or(policy.currency.as_ref()),
+            currency: ceiling.map(|ceiling| &ceiling.currency).or(policy.currency.as_ref()),
             prices: None,
         }
     }
@@ -131,10 +120,7 @@ impl<'a> Yardstick<'a> {
 
     /// The sum of the weights that count.
     pub(super) fn weight(&self) -> u64 {
-        self.ask
-            .dimensions()
-            .map(|dimension| u64::from(self.weights.get(dimension)))
-            .sum()
+        self.ask.dimensions().map(|dimension| u64::from(self.weights.get(dimension))).sum()
     }
 
     /// The score of a cluster that fits.
@@ -145,10 +131,9 @@ impl<'a> Yardstick<'a> {
             self.ask.dimensions().map(weighted).sum()
         };
         match self.strategy {
-            Strategy::Headroom | Strategy::Binpack => Score {
-                value: room(),
-                out_of: self.weight() * WHOLE,
-            },
+            Strategy::Headroom | Strategy::Binpack => {
+                Score { value: room(), out_of: self.weight() * WHOLE }
+            }
             Strategy::Cheapest => Score::from_share(self.cheapness(look.cost.as_ref())),
             Strategy::Balanced => {
                 let cheapness = self.weight() * self.cheapness(look.cost.as_ref());
@@ -180,10 +165,8 @@ impl<'a> Yardstick<'a> {
 
     /// What a dimension is worth: the share that stays free, or for bin packing the share that does not.
     fn room(&self, look: &Look, dimension: Dimension) -> u64 {
-        let left = look
-            .available
-            .get(dimension)
-            .saturating_sub(self.ask.resources().get(dimension));
+        let left =
+            look.available.get(dimension).saturating_sub(self.ask.resources().get(dimension));
         let free = share(left, look.allocatable.get(dimension));
         match self.strategy {
             Strategy::Binpack => WHOLE.saturating_sub(free),

@@ -35,10 +35,7 @@ fn only(fleet: &Fleet, target: &ClusterId, ask: &Ask, now: Timestamp) -> Result<
     match obstacle {
         None => Ok(target.clone()),
         Some(reason) => Err(NoRoom {
-            candidates: vec![Obstacle {
-                cluster: target.clone(),
-                reason,
-            }],
+            candidates: vec![Obstacle { cluster: target.clone(), reason }],
             considered: 1,
         }),
     }
@@ -54,10 +51,7 @@ pub(crate) fn index_can_answer(fleet: &Fleet, ask: &Ask) -> bool {
 
 /// The plain way, which says what is right: every cluster, exactly.
 pub(crate) fn by_plain_scan(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Option<ClusterId> {
-    rank::fitting(fleet, ask, now)
-        .into_iter()
-        .max()
-        .map(|best| best.cluster.clone())
+    rank::fitting(fleet, ask, now).into_iter().max().map(|best| best.cluster.clone())
 }
 
 /// The fast way to the same answer.
@@ -68,17 +62,13 @@ pub(crate) fn by_index(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Option<Clust
         yardstick.prices = contest.prices(&yardstick);
     }
     let probe = probe_for(fleet, ask, &yardstick);
-    let best = fleet
-        .index()
-        .best(&probe, |row, best: Option<&(u64, Reverse<&ClusterId>)>| {
-            let score = yardstick.score_where_it_fits(&row.look)?;
-            if best.is_some_and(|(best, _)| score < *best) {
-                return None;
-            }
-            contest
-                .first_eligible(row)
-                .map(|winner| (score, Reverse(winner)))
-        });
+    let best = fleet.index().best(&probe, |row, best: Option<&(u64, Reverse<&ClusterId>)>| {
+        let score = yardstick.score_where_it_fits(&row.look)?;
+        if best.is_some_and(|(best, _)| score < *best) {
+            return None;
+        }
+        contest.first_eligible(row).map(|winner| (score, Reverse(winner)))
+    });
     best.map(|(_, Reverse(winner))| winner.clone())
 }
 
@@ -116,9 +106,7 @@ impl Contest<'_> {
 
     fn may_serve(&self, id: &ClusterId) -> bool {
         let obstacle = |cluster: &Cluster| reason(self.fleet, cluster, self.ask, self.now);
-        self.fleet
-            .cluster(id)
-            .is_some_and(|cluster| obstacle(cluster).is_none())
+        self.fleet.cluster(id).is_some_and(|cluster| obstacle(cluster).is_none())
     }
 
     /// The cheapest and the dearest price among the clusters that fit.

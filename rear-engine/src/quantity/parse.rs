@@ -94,15 +94,10 @@ impl Suffix {
 
 /// `e3`, `E-3`, `e+3`: an exponent whose size alone says nothing about the value (`0e999` is 0).
 fn read_exponent(text: &str) -> Result<i64, QuantityError> {
-    let power = text
-        .strip_prefix(['e', 'E'])
-        .ok_or(QuantityError::UnknownSuffix)?;
+    let power = text.strip_prefix(['e', 'E']).ok_or(QuantityError::UnknownSuffix)?;
     let digits = power.strip_prefix(['+', '-']).unwrap_or(power);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(QuantityError::UnknownSuffix);
     }
-    power
-        .parse::<i32>()
-        .map(i64::from)
-        .map_err(|_| QuantityError::TooLarge)
+    power.parse::<i32>().map(i64::from).map_err(|_| QuantityError::TooLarge)
 }

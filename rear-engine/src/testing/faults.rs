@@ -60,9 +60,7 @@ impl Fault {
         match self {
             Self::LedgerOffByOne => decided.map(|mut decision| {
                 each_ledger(&mut decision, |total| {
-                    total
-                        .checked_add(Resources::from_amounts([1, 0, 0, 0]).unwrap())
-                        .unwrap()
+                    total.checked_add(Resources::from_amounts([1, 0, 0, 0]).unwrap()).unwrap()
                 });
                 decision
             }),
@@ -93,47 +91,31 @@ fn each_ledger(decision: &mut Decision, change: impl Fn(Resources) -> Resources)
 
 fn without_ledger(mut decision: Decision, told: impl Fn(&Happening) -> bool) -> Decision {
     if decision.events.iter().any(|event| told(&event.what)) {
-        decision
-            .changes
-            .retain(|change| !matches!(change, Change::Ledger { .. }));
+        decision.changes.retain(|change| !matches!(change, Change::Ledger { .. }));
     }
     decision
 }
 
 fn live(fleet: &Fleet) -> Option<&Reservation> {
-    fleet
-        .reservations()
-        .filter(|kept| kept.phase.is_live())
-        .min_by_key(|kept| kept.id)
+    fleet.reservations().filter(|kept| kept.phase.is_live()).min_by_key(|kept| kept.id)
 }
 
 fn ledger_of(fleet: &Fleet, kept: &Reservation) -> Resources {
-    fleet
-        .cluster(&kept.provider)
-        .map_or(Resources::NONE, |provider| provider.ledger().total())
+    fleet.cluster(&kept.provider).map_or(Resources::NONE, |provider| provider.ledger().total())
 }
 
 fn told(subject: Subject, what: Happening, now: Timestamp) -> Event {
-    Event {
-        at: now,
-        subject,
-        what,
-        by: Actor::Broker,
-    }
+    Event { at: now, subject, what, by: Actor::Broker }
 }
 
 /// Grants the refused request, in the shape of an old promise, where there is least room.
 fn force_grant(refusal: Refusal, fleet: &Fleet, now: Timestamp) -> Result<Decision, Refusal> {
     let full = |cluster: &&Cluster| {
-        cluster
-            .available()
-            .is_some_and(|left| left.shown().amounts()[0] < 250)
+        cluster.available().is_some_and(|left| left.shown().amounts()[0] < 250)
     };
-    let (Refusal::NoRoom(_), Some(kept), Some(provider)) = (
-        &refusal,
-        fleet.reservations().next(),
-        fleet.clusters().find(full),
-    ) else {
+    let (Refusal::NoRoom(_), Some(kept), Some(provider)) =
+        (&refusal, fleet.reservations().next(), fleet.clusters().find(full))
+    else {
         return Err(refusal);
     };
     let id = crate::id::ReservationId::from_bits(kept.id.to_bits() | 1 << 100);
@@ -147,17 +129,12 @@ fn force_grant(refusal: Refusal, fleet: &Fleet, now: Timestamp) -> Result<Decisi
         phase,
         ..kept.clone()
     };
-    let total = ledger_of(fleet, &granted)
-        .checked_add(granted.held())
-        .unwrap();
+    let total = ledger_of(fleet, &granted).checked_add(granted.held()).unwrap();
     let subject = Subject::Reservation(id);
     Ok(Decision {
         changes: vec![
             Change::Reservation(Box::new(granted)),
-            Change::Ledger {
-                cluster: provider,
-                total,
-            },
+            Change::Ledger { cluster: provider, total },
         ],
         events: vec![told(subject.clone(), Happening::Reserved, now)],
         subject,
@@ -172,16 +149,8 @@ fn end_again(mut decision: Decision, fleet: &Fleet, now: Timestamp) -> Decision 
     let why = Release::ByRequester;
     let phase = Phase::Released(Released { at: now, why });
     let total = ledger_of(fleet, kept).saturating_sub(kept.ask.resources());
-    decision
-        .changes
-        .push(Change::Reservation(Box::new(Reservation {
-            phase,
-            ..kept.clone()
-        })));
-    decision.changes.push(Change::Ledger {
-        cluster: kept.provider.clone(),
-        total,
-    });
+    decision.changes.push(Change::Reservation(Box::new(Reservation { phase, ..kept.clone() })));
+    decision.changes.push(Change::Ledger { cluster: kept.provider.clone(), total });
     decision.events.push(told(
         Subject::Reservation(kept.id),
         Happening::Ended(Ending::Released(why)),
@@ -198,31 +167,16 @@ fn expire_one(mut decision: Decision, fleet: &Fleet, now: Timestamp) -> Decision
     let why = Release::Expired;
     let phase = Phase::Released(Released { at: now, why });
     let total = ledger_of(fleet, kept).saturating_sub(kept.held());
-    decision
-        .changes
-        .push(Change::Reservation(Box::new(Reservation {
-            phase,
-            ..kept.clone()
-        })));
-    decision.changes.push(Change::Ledger {
-        cluster: kept.provider.clone(),
-        total,
-    });
+    decision.changes.push(Change::Reservation(Box::new(Reservation { phase, ..kept.clone() })));
+    decision.changes.push(Change::Ledger { cluster: kept.provider.clone(), total });
     decision
 }
 
 fn fall_back(mut decision: Decision, fleet: &Fleet) -> Decision {
-    let active = fleet
-        .reservations()
-        .find(|kept| matches!(kept.phase, Phase::Active(_)));
+    let active = fleet.reservations().find(|kept| matches!(kept.phase, Phase::Active(_)));
     if let Some(kept) = active.filter(|_| decision.changes.is_empty()) {
         let phase = Phase::Reserved(Reserved);
-        decision
-            .changes
-            .push(Change::Reservation(Box::new(Reservation {
-                phase,
-                ..kept.clone()
-            })));
+        decision.changes.push(Change::Reservation(Box::new(Reservation { phase, ..kept.clone() })));
     }
     decision
 }
@@ -236,21 +190,13 @@ fn copy_with_key(decision: Decision, fleet: &Fleet, now: Timestamp) -> Decision 
     };
     let id = crate::id::ReservationId::from_bits(id.to_bits() | 1 << 101);
     let phase = Phase::Reserved(Reserved);
-    let copy = Reservation {
-        id,
-        reserved_at: now,
-        phase,
-        ..kept.clone()
-    };
+    let copy = Reservation { id, reserved_at: now, phase, ..kept.clone() };
     let total = ledger_of(fleet, kept).checked_add(copy.held()).unwrap();
     Decision {
         subject: Subject::Reservation(id),
         changes: vec![
             Change::Reservation(Box::new(copy)),
-            Change::Ledger {
-                cluster: kept.provider.clone(),
-                total,
-            },
+            Change::Ledger { cluster: kept.provider.clone(), total },
         ],
         events: Vec::new(),
     }
@@ -259,9 +205,8 @@ fn copy_with_key(decision: Decision, fleet: &Fleet, now: Timestamp) -> Decision 
 fn outdate(mut decision: Decision, fleet: &Fleet) -> Decision {
     for change in &mut decision.changes {
         if let Change::Cluster(record) = change
-            && let Some(kept) = fleet
-                .cluster(&record.id)
-                .and_then(|kept| kept.record().advertisement())
+            && let Some(kept) =
+                fleet.cluster(&record.id).and_then(|kept| kept.record().advertisement())
             && let Some(new) = &mut record.advertised
         {
             new.advertisement.order = kept.order;
@@ -275,35 +220,18 @@ fn outdate(mut decision: Decision, fleet: &Fleet) -> Decision {
 }
 
 fn advertise_away(mut decision: Decision, fleet: &Fleet, now: Timestamp) -> Decision {
-    let advertised = decision
-        .events
-        .iter()
-        .any(|event| event.what == Happening::Advertised);
+    let advertised = decision.events.iter().any(|event| event.what == Happening::Advertised);
     if let Some(kept) = live(fleet).filter(|_| advertised) {
-        let phase = Phase::Released(Released {
-            at: now,
-            why: Release::ByRequester,
-        });
+        let phase = Phase::Released(Released { at: now, why: Release::ByRequester });
         let total = ledger_of(fleet, kept).saturating_sub(kept.held());
-        decision
-            .changes
-            .push(Change::Reservation(Box::new(Reservation {
-                phase,
-                ..kept.clone()
-            })));
-        decision.changes.push(Change::Ledger {
-            cluster: kept.provider.clone(),
-            total,
-        });
+        decision.changes.push(Change::Reservation(Box::new(Reservation { phase, ..kept.clone() })));
+        decision.changes.push(Change::Ledger { cluster: kept.provider.clone(), total });
     }
     decision
 }
 
 fn choose_another(mut decision: Decision, fleet: &Fleet) -> Decision {
-    let granted = decision
-        .events
-        .iter()
-        .any(|event| event.what == Happening::Reserved);
+    let granted = decision.events.iter().any(|event| event.what == Happening::Reserved);
     let mut chosen = None;
     for change in &mut decision.changes {
         if let Change::Reservation(new) = change

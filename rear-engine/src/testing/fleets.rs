@@ -46,11 +46,7 @@ pub enum Load {
 #[must_use]
 pub fn fleet(count: usize, load: Load, strategy: Strategy, now: Timestamp) -> Fleet {
     let currency = "EUR".parse().ok();
-    let mut fleet = Fleet::new(Policy {
-        strategy,
-        currency,
-        ..Policy::default()
-    });
+    let mut fleet = Fleet::new(Policy { strategy, currency, ..Policy::default() });
     let mut dice = Dice::new(count as u64);
     for number in 0..count {
         let record = ClusterRecord {
@@ -77,12 +73,7 @@ pub fn name(number: usize) -> ClusterId {
 pub fn request(dice: &mut Dice, dimensions: usize) -> Ask {
     let cores = dice.below(8) + 1;
     let extra = u64::from(dimensions == DIMENSIONS);
-    let amounts = [
-        cores * 500,
-        cores * GIB,
-        extra * (1 + dice.below(2)),
-        extra * 10 * GIB,
-    ];
+    let amounts = [cores * 500, cores * GIB, extra * (1 + dice.below(2)), extra * 10 * GIB];
     let requester = super::cluster(&format!("requester-{}", dice.below(1000)));
     let resources = Resources::from_amounts(amounts).unwrap();
     Ask::new(requester, resources, Terms::default()).unwrap()
@@ -91,36 +82,23 @@ pub fn request(dice: &mut Dice, dimensions: usize) -> Ask {
 /// The core of a grant, without any record of it: choose a provider, update its ledger and the index.
 pub fn choose_and_hold(fleet: &mut Fleet, ask: &Ask, now: Timestamp) -> Option<ClusterId> {
     let provider = choose(fleet, ask, now).ok()?;
-    fleet
-        .hold_unrecorded(&provider, ask.requester(), ask.resources())
-        .ok()?;
+    fleet.hold_unrecorded(&provider, ask.requester(), ask.resources()).ok()?;
     Some(provider)
 }
 
 /// Undoes [`choose_and_hold`].
 pub fn give_back(fleet: &mut Fleet, provider: &ClusterId, ask: &Ask) {
-    fleet
-        .give_back_unrecorded(provider, ask.requester(), ask.resources())
-        .unwrap();
+    fleet.give_back_unrecorded(provider, ask.requester(), ask.resources()).unwrap();
 }
 
 fn advertisement(load: Load, dice: &mut Dice, now: Timestamp) -> crate::Advertisement {
-    let nodes = if load == Load::Uniform {
-        16
-    } else {
-        1 + dice.below(64)
-    };
+    let nodes = if load == Load::Uniform { 16 } else { 1 + dice.below(64) };
     let memory_per_node = if load == Load::Uniform {
         32
     } else {
         [16, 32, 64][usize::try_from(dice.below(3)).unwrap()]
     };
-    let size = [
-        nodes * 8000,
-        nodes * memory_per_node * GIB,
-        nodes,
-        nodes * 100 * GIB,
-    ];
+    let size = [nodes * 8000, nodes * memory_per_node * GIB, nodes, nodes * 100 * GIB];
     let mut per_mille = || match load {
         Load::Mixed => dice.below(900),
         Load::Levelled => 498 + dice.below(5),

@@ -24,10 +24,8 @@ struct Candidate<'a> {
 /// Who should get this request: every cluster is looked at, every sum is made anew.
 #[must_use]
 pub fn expected_provider(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Option<ClusterId> {
-    let candidates: Vec<Candidate<'_>> = fleet
-        .clusters()
-        .filter_map(|kept| candidate(fleet, kept.record(), ask, now))
-        .collect();
+    let candidates: Vec<Candidate<'_>> =
+        fleet.clusters().filter_map(|kept| candidate(fleet, kept.record(), ask, now)).collect();
     let prices = || candidates.iter().filter_map(|candidate| candidate.price);
     let range = prices().min().zip(prices().max());
     let strategy = ask.terms().strategy.unwrap_or(fleet.policy().strategy);
@@ -56,27 +54,14 @@ fn candidate<'a>(
     let age = now.as_nanos() - advertised.received_at.as_nanos();
     let fresh = age < fleet.policy().stale_after.as_nanos();
     let allowed = record.id != *ask.requester() && fresh && !fleet.is_recovering(record);
-    let target = ask
-        .terms()
-        .target
-        .as_ref()
-        .is_none_or(|target| *target == record.id);
-    let labelled = ask
-        .terms()
-        .required
-        .iter()
-        .all(|(key, value)| told.labels.has(key, value));
+    let target = ask.terms().target.as_ref().is_none_or(|target| *target == record.id);
+    let labelled = ask.terms().required.iter().all(|(key, value)| told.labels.has(key, value));
     let available = available(fleet, &record.id, told);
     let requested = plain(ask.resources());
     let fits = (0..DIMENSIONS).all(|d| available[d] >= requested[d].max(0) && available[d] >= 0);
     let ceiling = ask.terms().ceiling.as_ref();
-    let currency = ceiling
-        .map(|top| &top.currency)
-        .or(fleet.policy().currency.as_ref());
-    let cost = told
-        .cost
-        .as_ref()
-        .filter(|cost| Some(&cost.currency) == currency);
+    let currency = ceiling.map(|top| &top.currency).or(fleet.policy().currency.as_ref());
+    let cost = told.cost.as_ref().filter(|cost| Some(&cost.currency) == currency);
     let price = cost.map(|cost| price(cost, requested));
     let affordable = ceiling.is_none_or(|top| {
         price.is_some_and(|price| price <= i128::try_from(top.amount.billionths()).unwrap())
@@ -86,12 +71,7 @@ fn candidate<'a>(
         allocatable: plain(told.allocatable),
         available,
         price,
-        preferred: ask
-            .terms()
-            .preferred
-            .iter()
-            .filter(|(k, v)| told.labels.has(k, v))
-            .count(),
+        preferred: ask.terms().preferred.iter().filter(|(k, v)| told.labels.has(k, v)).count(),
     })
 }
 
@@ -116,10 +96,8 @@ fn available(
     }
     let (allocatable, allocated) = (plain(told.allocatable), plain(told.allocated));
     std::array::from_fn(|d| {
-        let outstanding: i128 = reserved
-            .iter()
-            .map(|(q, sum)| (sum[d] - plain(told.consumed.by(q))[d]).max(0))
-            .sum();
+        let outstanding: i128 =
+            reserved.iter().map(|(q, sum)| (sum[d] - plain(told.consumed.by(q))[d]).max(0)).sum();
         allocatable[d] - allocated[d] - outstanding
     })
 }
@@ -153,12 +131,7 @@ fn score(
         } else {
             left * BILLION / candidate.allocatable[d]
         };
-        room += weight
-            * if strategy == Strategy::Binpack {
-                BILLION - share
-            } else {
-                share
-            };
+        room += weight * if strategy == Strategy::Binpack { BILLION - share } else { share };
         weights += weight;
     }
     let cheap = match (candidate.price, range) {

@@ -96,36 +96,18 @@ pub const MAX_OPS: usize = 400;
 #[must_use]
 pub fn parse(bytes: &[u8]) -> Vec<Op> {
     let (chunks, _) = bytes.as_chunks::<OP_LENGTH>();
-    chunks
-        .iter()
-        .take(MAX_OPS)
-        .map(|chunk| parse_one(*chunk))
-        .collect()
+    chunks.iter().take(MAX_OPS).map(|chunk| parse_one(*chunk)).collect()
 }
 
+// Bytes have no better names before they are read.
+#[allow(clippy::many_single_char_names)]
 fn parse_one([tag, a, b, c, d, e, f, _]: [u8; OP_LENGTH]) -> Op {
     match tag % 32 {
-        0..=6 => Op::Advertise {
-            cluster: a,
-            size: b,
-            used: c,
-            consumer: d,
-            flags: e,
-        },
+        0..=6 => Op::Advertise { cluster: a, size: b, used: c, consumer: d, flags: e },
         7 => Op::Hear { cluster: a },
-        8..=17 => Op::Reserve {
-            requester: a,
-            cpu: b,
-            memory: c,
-            extra: d,
-            terms: e,
-            key: f,
-        },
+        8..=17 => Op::Reserve { requester: a, cpu: b, memory: c, extra: d, terms: e, key: f },
         18 | 19 => Op::Activate { which: a },
-        20 | 21 => Op::Renew {
-            which: a,
-            minutes: b,
-        },
+        20 | 21 => Op::Renew { which: a, minutes: b },
         22 => Op::Reject { which: a },
         23 | 24 => Op::Release { which: a, by: b },
         25 | 26 => Op::Pass { minutes: a },

@@ -85,10 +85,7 @@ impl World {
     pub fn new(fault: Option<super::faults::Fault>) -> Self {
         let currency = "EUR".parse().ok();
         Self {
-            fleet: Fleet::new(Policy {
-                currency,
-                ..Policy::default()
-            }),
+            fleet: Fleet::new(Policy { currency, ..Policy::default() }),
             now: Timestamp::from_seconds(1_800_000_000),
             witness: Witness::default(),
             fault,
@@ -109,36 +106,23 @@ impl World {
     pub fn step(&mut self, op: Op) -> Result<(), Broken> {
         match op {
             Op::Pass { minutes } => {
-                self.now = self.now.plus(Duration::from_nanos(
-                    MINUTE.as_nanos() * i64::from(minutes % 32) / 4,
-                ));
+                self.now = self
+                    .now
+                    .plus(Duration::from_nanos(MINUTE.as_nanos() * i64::from(minutes % 32) / 4));
                 Ok(())
             }
             Op::Restore => self.restore(),
-            Op::Reserve {
-                requester,
-                cpu,
-                memory,
-                extra,
-                terms,
-                key,
-            } => {
-                let ask = self.ask(requester, [cpu, memory, extra], terms);
+            Op::Reserve { requester, cpu, memory, extra, terms, key } => {
+                let ask = Self::ask(requester, [cpu, memory, extra], terms);
                 self.reserve(ask, key)
             }
             Op::Expire { limit } => {
-                let ended = self.decide(Command::Expire {
-                    limit: usize::from(limit),
-                })?;
+                let ended = self.decide(Command::Expire { limit: usize::from(limit) })?;
                 if ended.is_err() {
                     return Err(Broken::StillDue);
                 }
                 let due = self.fleet.timeline().ended_by(self.now).next().is_some();
-                if limit == u8::MAX && due {
-                    Err(Broken::StillDue)
-                } else {
-                    Ok(())
-                }
+                if limit == u8::MAX && due { Err(Broken::StillDue) } else { Ok(()) }
             }
             other => {
                 let command = self.command(other);
@@ -165,9 +149,7 @@ impl World {
     }
 
     fn accept(&mut self, decision: Decision) -> Result<(), Broken> {
-        self.witness
-            .observe(&decision, self.now)
-            .map_err(Broken::Invariant)?;
+        self.witness.observe(&decision, self.now).map_err(Broken::Invariant)?;
         self.fleet.apply_all(decision).map_err(Broken::Divergence)?;
         match books(&Books::of(&self.fleet)).into_iter().next() {
             Some(violation) => Err(Broken::Invariant(violation)),
@@ -177,39 +159,24 @@ impl World {
 
     fn reserve(&mut self, ask: Ask, key: u8) -> Result<(), Broken> {
         let key: Option<IdempotencyKey> =
-            (key % 8 > 0).then(|| format!("key-{}", key % 8).parse().unwrap());
+            (!key.is_multiple_of(8)).then(|| format!("key-{}", key % 8).parse().unwrap());
         let remembered = key.clone().map(|key| (ask.requester().clone(), key));
-        let before = remembered
-            .as_ref()
-            .and_then(|key| self.promised.get(key).cloned());
+        let before = remembered.as_ref().and_then(|key| self.promised.get(key).cloned());
         let expected = expected_provider(&self.fleet, &ask, self.now);
         if ask.terms().target.is_none() && index_can_answer(&self.fleet, &ask) {
             let fast = by_index(&self.fleet, &ask, self.now);
             let plain = by_plain_scan(&self.fleet, &ask, self.now);
             if fast != plain {
-                return Err(Broken::Index {
-                    fast,
-                    plain,
-                    ask: Box::new(ask),
-                });
+                return Err(Broken::Index { fast, plain, ask: Box::new(ask) });
             }
         }
         self.next += 1;
         let by = Actor::Cluster(ask.requester().clone());
-        let command = Command::Reserve {
-            id: id(self.next),
-            ask: Box::new(ask.clone()),
-            key,
-            by,
-        };
+        let command = Command::Reserve { id: id(self.next), ask: Box::new(ask.clone()), key, by };
         let outcome = self.decide(command)?;
         match (before, outcome) {
             (Some((same, made)), outcome) if same == ask => {
-                if outcome == Ok(Subject::Reservation(made)) {
-                    Ok(())
-                } else {
-                    Err(Broken::Key)
-                }
+                if outcome == Ok(Subject::Reservation(made)) { Ok(()) } else { Err(Broken::Key) }
             }
             (Some((_, made)), outcome) => {
                 if outcome == Err(Refusal::KeyReused(made)) {
@@ -219,29 +186,19 @@ impl World {
                 }
             }
             (None, Ok(Subject::Reservation(made))) => {
-                let chosen = self
-                    .fleet
-                    .reservation(made)
-                    .map(|made| made.provider.clone());
+                let chosen = self.fleet.reservation(made).map(|made| made.provider.clone());
                 if let Some(key) = remembered {
                     self.promised.insert(key, (ask, made));
                 }
                 self.granted.push(made);
-                if expected == chosen {
-                    Ok(())
-                } else {
-                    Err(Broken::Provider { expected, chosen })
-                }
+                if expected == chosen { Ok(()) } else { Err(Broken::Provider { expected, chosen }) }
             }
             (None, Err(Refusal::NoRoom(explained))) => {
                 self.check_explanation(&ask, &explained)?;
                 if expected.is_none() {
                     return Ok(());
                 }
-                Err(Broken::Provider {
-                    expected,
-                    chosen: None,
-                })
+                Err(Broken::Provider { expected, chosen: None })
             }
             (None, _) => Ok(()),
         }
@@ -249,51 +206,30 @@ impl World {
 
     /// A refusal lists every cluster that was considered, once, up to the limit.
     fn check_explanation(&self, ask: &Ask, explained: &NoRoom) -> Result<(), Broken> {
-        let mut names: Vec<&ClusterId> = explained
-            .candidates
-            .iter()
-            .map(|obstacle| &obstacle.cluster)
-            .collect();
+        let mut names: Vec<&ClusterId> =
+            explained.candidates.iter().map(|obstacle| &obstacle.cluster).collect();
         names.sort();
         names.dedup();
-        let advertising = self
-            .fleet
-            .clusters()
-            .filter(|kept| kept.record().advertised.is_some())
-            .count();
-        let considered = if ask.terms().target.is_some() {
-            1
-        } else {
-            advertising
-        };
+        let advertising =
+            self.fleet.clusters().filter(|kept| kept.record().advertised.is_some()).count();
+        let considered = if ask.terms().target.is_some() { 1 } else { advertising };
         let complete = names.len() == considered.min(MAX_OBSTACLES)
             && names.len() == explained.candidates.len()
             && explained.considered == considered;
-        if complete {
-            Ok(())
-        } else {
-            Err(Broken::Explanation)
-        }
+        if complete { Ok(()) } else { Err(Broken::Explanation) }
     }
 
     /// What a recovering provider reports that the ledger has lost.
     fn reported(&self, command: &Command) -> Vec<ReservationId> {
         match command {
-            Command::Advertise {
-                cluster,
-                holding: Some(holding),
-                ..
-            } if self
-                .fleet
-                .cluster(cluster)
-                .is_some_and(|kept| self.fleet.is_recovering(kept.record())) =>
+            Command::Advertise { cluster, holding: Some(holding), .. }
+                if self
+                    .fleet
+                    .cluster(cluster)
+                    .is_some_and(|kept| self.fleet.is_recovering(kept.record())) =>
             {
                 let alive = |held: &&Holding| held.expires_at.is_none_or(|end| end > self.now);
-                holding
-                    .iter()
-                    .filter(alive)
-                    .map(|held| held.reservation)
-                    .collect()
+                holding.iter().filter(alive).map(|held| held.reservation).collect()
             }
             _ => Vec::new(),
         }
@@ -301,11 +237,7 @@ impl World {
 
     fn check_adoption(&self, accepted: bool, reported: &[ReservationId]) -> Result<(), Broken> {
         let known = |id: &ReservationId| self.fleet.reservation(*id).is_some();
-        if !accepted || reported.iter().all(known) {
-            Ok(())
-        } else {
-            Err(Broken::NotAdopted)
-        }
+        if !accepted || reported.iter().all(known) { Ok(()) } else { Err(Broken::NotAdopted) }
     }
 
     /// A new incarnation from records that lack the newest live promise.
@@ -345,40 +277,23 @@ impl World {
     fn command(&mut self, op: Op) -> Command {
         let administrator = || Actor::Administrator(cluster("operator"));
         match op {
-            Op::Advertise {
-                cluster: which,
-                size,
-                used,
-                consumer,
-                flags,
-            } => self.advertise(which, size, used, consumer, flags),
-            Op::Hear { cluster } => Command::Hear {
-                cluster: name(cluster),
-            },
+            Op::Advertise { cluster: which, size, used, consumer, flags } => {
+                self.advertise(which, size, used, consumer, flags)
+            }
+            Op::Hear { cluster } => Command::Hear { cluster: name(cluster) },
             Op::Activate { which } => {
                 let (id, requester, _) = self.reservation(which);
-                Command::Activate {
-                    id,
-                    by: Actor::Cluster(requester),
-                }
+                Command::Activate { id, by: Actor::Cluster(requester) }
             }
             Op::Renew { which, minutes } => {
                 let (id, requester, _) = self.reservation(which);
                 let span = Duration::from_nanos(MINUTE.as_nanos() * (i64::from(minutes) - 16));
-                Command::Renew {
-                    id,
-                    until: self.now.plus(span),
-                    by: Actor::Cluster(requester),
-                }
+                Command::Renew { id, until: self.now.plus(span), by: Actor::Cluster(requester) }
             }
             Op::Reject { which } => {
                 let (id, _, provider) = self.reservation(which);
                 let reason = "full".parse().unwrap();
-                Command::Reject {
-                    id,
-                    reason,
-                    by: Actor::Cluster(provider),
-                }
+                Command::Reject { id, reason, by: Actor::Cluster(provider) }
             }
             Op::Release { which, by } => {
                 let (id, requester, provider) = self.reservation(which);
@@ -390,16 +305,12 @@ impl World {
                 };
                 Command::Release { id, by }
             }
-            Op::Forget { cluster } => Command::Forget {
-                cluster: name(cluster),
-                by: administrator(),
-            },
+            Op::Forget { cluster } => {
+                Command::Forget { cluster: name(cluster), by: administrator() }
+            }
             Op::EndRecovery { cluster } => {
                 let all = cluster % 16 > CLUSTERS;
-                Command::EndRecovery {
-                    cluster: (!all).then(|| name(cluster)),
-                    by: administrator(),
-                }
+                Command::EndRecovery { cluster: (!all).then(|| name(cluster)), by: administrator() }
             }
             Op::MarkStale
             | Op::Pass { .. }
@@ -412,9 +323,7 @@ impl World {
     /// A reservation that was granted, with its sides; a name that nobody has while there is none.
     fn reservation(&self, which: u8) -> (ReservationId, ClusterId, ClusterId) {
         let position = usize::from(which) % self.granted.len().max(1);
-        let granted = self
-            .granted
-            .get(self.granted.len().saturating_sub(position + 1));
+        let granted = self.granted.get(self.granted.len().saturating_sub(position + 1));
         let kept = granted.and_then(|id| self.fleet.reservation(*id));
         kept.map_or_else(
             || (id(u128::MAX), name(0), name(1)),
@@ -429,11 +338,7 @@ impl World {
         let allocated = part_of(size, used);
         let entries = [(name(consumer), part_of(allocated, consumer % 9))];
         self.sequence += 1;
-        let sequence = if has(1) {
-            self.sequence / 2
-        } else {
-            self.sequence
-        };
+        let sequence = if has(1) { self.sequence / 2 } else { self.sequence };
         let back = if has(1) { -30 } else { 0 };
         let mut advertisement: Advertisement =
             super::of_size(size, self.now.plus(Duration::from_seconds(back)));
@@ -442,12 +347,7 @@ impl World {
         advertisement.order = has(0).then_some(Order { epoch: 1, sequence });
         advertisement.cost = has(2).then(|| {
             let currency = if has(3) { "EUR" } else { "USD" };
-            super::cost(
-                ["0.05", "0.051"][usize::from(used % 2)],
-                "0.01",
-                "1",
-                currency,
-            )
+            super::cost(["0.05", "0.051"][usize::from(used % 2)], "0.01", "1", currency)
         });
         let zone = if has(4) { "north" } else { "south" };
         advertisement.labels =
@@ -459,14 +359,10 @@ impl World {
             expires_at: lost.expires_at,
         });
         let holding = has(6).then(|| holding.collect());
-        Command::Advertise {
-            cluster,
-            advertisement: Box::new(advertisement),
-            holding,
-        }
+        Command::Advertise { cluster, advertisement: Box::new(advertisement), holding }
     }
 
-    fn ask(&self, requester: u8, [cpu, memory, extra]: [u8; 3], terms: u8) -> Ask {
+    fn ask(requester: u8, [cpu, memory, extra]: [u8; 3], terms: u8) -> Ask {
         let amounts = [
             u64::from(cpu % 32) * 250 + 1,
             u64::from(memory % 32) * GIB / 4 + 1,
@@ -474,39 +370,26 @@ impl World {
             u64::from(extra / 4 % 4) / 2 * 10 * GIB,
         ];
         let labelled = |wanted: bool, key: &str, value: &str| {
-            if wanted {
-                super::labels(&[(key, value)])
-            } else {
-                super::labels(&[])
-            }
+            if wanted { super::labels(&[(key, value)]) } else { super::labels(&[]) }
         };
-        let strategies = [
-            None,
-            None,
-            Some(Strategy::Headroom),
-            Some(Strategy::Balanced),
-        ]
-        .into_iter()
-        .chain([Some(Strategy::Cheapest), Some(Strategy::Binpack)])
-        .collect::<Vec<_>>();
+        let strategies = [None, None, Some(Strategy::Headroom), Some(Strategy::Balanced)]
+            .into_iter()
+            .chain([Some(Strategy::Cheapest), Some(Strategy::Binpack)])
+            .collect::<Vec<_>>();
         let terms = Terms {
             priority: 0,
-            duration: (terms % 3 > 0).then(|| Duration::from_seconds(i64::from(extra) * 20 + 1)),
-            target: (terms % 7 == 0).then(|| name(terms / 7)),
+            duration: (!terms.is_multiple_of(3))
+                .then(|| Duration::from_seconds(i64::from(extra) * 20 + 1)),
+            target: (terms.is_multiple_of(7)).then(|| name(terms / 7)),
             strategy: strategies[usize::from(terms) % strategies.len()],
-            required: labelled(terms % 5 == 0, "zone", "north"),
-            preferred: labelled(terms % 11 == 0, "tier", "a"),
-            ceiling: (terms % 13 == 0).then(|| crate::price::PriceCeiling {
+            required: labelled(terms.is_multiple_of(5), "zone", "north"),
+            preferred: labelled(terms.is_multiple_of(11), "tier", "a"),
+            ceiling: (terms.is_multiple_of(13)).then(|| crate::price::PriceCeiling {
                 amount: "0.2".parse().unwrap(),
                 currency: ["EUR", "USD"][usize::from(extra % 2)].parse().unwrap(),
             }),
         };
-        Ask::new(
-            name(requester),
-            Resources::from_amounts(amounts).unwrap(),
-            terms,
-        )
-        .unwrap()
+        Ask::new(name(requester), Resources::from_amounts(amounts).unwrap(), terms).unwrap()
     }
 }
 
@@ -520,20 +403,11 @@ pub fn name(number: u8) -> ClusterId {
 fn size_of(class: u8) -> Resources {
     let cores = [0, 1, 4, 4, 8, 8, 16, 16][usize::from(class % 8)];
     let odd = u64::from(class / 128);
-    let amounts = [
-        cores * 1000,
-        cores * 2 * GIB + odd,
-        cores / 8,
-        cores * 10 * GIB,
-    ];
+    let amounts = [cores * 1000, cores * 2 * GIB + odd, cores / 8, cores * 10 * GIB];
     Resources::from_amounts(amounts).unwrap()
 }
 
 fn part_of(whole: Resources, eighths: u8) -> Resources {
-    Resources::from_amounts(
-        whole
-            .amounts()
-            .map(|amount| amount / 8 * u64::from(eighths % 10)),
-    )
-    .unwrap()
+    Resources::from_amounts(whole.amounts().map(|amount| amount / 8 * u64::from(eighths % 10)))
+        .unwrap()
 }

@@ -15,10 +15,7 @@ fn told_at(seconds: i64) -> Advertisement {
 }
 
 fn counted(epoch: u64, sequence: u64) -> Advertisement {
-    Advertisement {
-        order: Some(Order { epoch, sequence }),
-        ..told_at(0)
-    }
+    Advertisement { order: Some(Order { epoch, sequence }), ..told_at(0) }
 }
 
 fn allocated(stage: &mut Stage, cpu: &str, mut told: Advertisement) -> Result<(), Refusal> {
@@ -54,35 +51,16 @@ fn epoch_and_sequence_decide_alone() {
     allocated(&mut stage, "1", counted(3, 10)).unwrap();
     for older in [counted(3, 9), counted(2, 99)] {
         let refused = allocated(&mut stage, "2", older).unwrap_err();
-        assert_eq!(
-            refused,
-            Refusal::Outdated {
-                kept: Some(Order {
-                    epoch: 3,
-                    sequence: 10
-                })
-            }
-        );
+        assert_eq!(refused, Refusal::Outdated { kept: Some(Order { epoch: 3, sequence: 10 }) });
     }
     stage.pass("2h");
-    assert!(
-        allocated(&mut stage, "2", counted(3, 9)).is_err(),
-        "time does not help an old copy"
-    );
+    assert!(allocated(&mut stage, "2", counted(3, 9)).is_err(), "time does not help an old copy");
     allocated(&mut stage, "2", counted(3, 10)).unwrap();
     allocated(&mut stage, "3", counted(3, 11)).unwrap();
     allocated(&mut stage, "1", counted(4, 0)).unwrap();
     // An agent that no longer counts is judged by its timestamp.
     let refused = allocated(&mut stage, "2", told_at(-1)).unwrap_err();
-    assert_eq!(
-        refused,
-        Refusal::Outdated {
-            kept: Some(Order {
-                epoch: 4,
-                sequence: 0
-            })
-        }
-    );
+    assert_eq!(refused, Refusal::Outdated { kept: Some(Order { epoch: 4, sequence: 0 }) });
     allocated(&mut stage, "2", told_at(0)).unwrap();
 }
 
@@ -140,10 +118,7 @@ fn what_is_consumed_is_news_too() {
     stage.advertise("a", told.clone()).unwrap();
     let entries = [(cluster("q"), resources("1", "1Gi"))];
     told.consumed = rear_engine::advertisement::Consumed::new(entries, told.allocated).unwrap();
-    assert_eq!(
-        happened(&stage.advertise("a", told).unwrap()),
-        [&Happening::Advertised]
-    );
+    assert_eq!(happened(&stage.advertise("a", told).unwrap()), [&Happening::Advertised]);
 }
 
 #[test]
@@ -156,10 +131,7 @@ fn a_stale_cluster_that_says_the_same_is_fresh_again() {
     let again = stage.act(Command::MarkStale { limit: 10 }).unwrap();
     assert!(again.changes.is_empty(), "marked once");
     let decision = stage.advertise("a", told_at(0)).unwrap();
-    assert_eq!(
-        happened(&decision),
-        [&Happening::Advertised, &Happening::BecameFresh]
-    );
+    assert_eq!(happened(&decision), [&Happening::Advertised, &Happening::BecameFresh]);
 }
 
 #[test]
@@ -169,32 +141,11 @@ fn only_so_many_clusters_are_marked_at_once() {
         stage.advertise(name, told_at(0)).unwrap();
     }
     stage.pass("9m59.999999999s");
-    assert_eq!(
-        stage
-            .act(Command::MarkStale { limit: 2 })
-            .unwrap()
-            .changes
-            .len(),
-        0
-    );
+    assert_eq!(stage.act(Command::MarkStale { limit: 2 }).unwrap().changes.len(), 0);
     assert_eq!(stage.fleet.next_due(), Some(at(600)));
     stage.pass("1ns");
-    assert_eq!(
-        stage
-            .act(Command::MarkStale { limit: 2 })
-            .unwrap()
-            .changes
-            .len(),
-        2
-    );
-    assert_eq!(
-        stage
-            .act(Command::MarkStale { limit: 2 })
-            .unwrap()
-            .changes
-            .len(),
-        1
-    );
+    assert_eq!(stage.act(Command::MarkStale { limit: 2 }).unwrap().changes.len(), 2);
+    assert_eq!(stage.act(Command::MarkStale { limit: 2 }).unwrap().changes.len(), 1);
     assert_eq!(stage.fleet.next_due(), None);
 }
 
@@ -205,13 +156,7 @@ fn a_refreshed_cluster_is_not_marked() {
     stage.pass("9m");
     stage.advertise("a", told_at(0)).unwrap();
     stage.pass("9m");
-    assert!(
-        stage
-            .act(Command::MarkStale { limit: 10 })
-            .unwrap()
-            .changes
-            .is_empty()
-    );
+    assert!(stage.act(Command::MarkStale { limit: 10 }).unwrap().changes.is_empty());
     assert_eq!(stage.fleet.next_due(), Some(at(540 + 600)));
 }
 
@@ -223,14 +168,7 @@ fn holding_is_ignored_when_nothing_is_being_recovered() {
         ask: ask("q", resources("1", "1Gi")),
         expires_at: None,
     };
-    stage
-        .advertise_holding("a", told_at(0), Some(vec![held]))
-        .unwrap();
+    stage.advertise_holding("a", told_at(0), Some(vec![held])).unwrap();
     assert_eq!(stage.available("a"), resources("4", "4Gi"));
-    assert!(
-        stage
-            .fleet
-            .reservation(rear_engine::testing::id(9))
-            .is_none()
-    );
+    assert!(stage.fleet.reservation(rear_engine::testing::id(9)).is_none());
 }

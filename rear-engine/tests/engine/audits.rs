@@ -10,20 +10,13 @@ use super::stage::{Stage, of};
 fn one_promise() -> (Stage, Reservation) {
     let mut stage = Stage::new();
     stage.idle("p", "4", "4Gi");
-    let made = stage
-        .try_reserve_as(ask("r", resources("1", "1Gi")), Some("k"))
-        .unwrap();
+    let made = stage.try_reserve_as(ask("r", resources("1", "1Gi")), Some("k")).unwrap();
     (stage, made)
 }
 
 fn released(made: &Reservation) -> Reservation {
     let mut stage = Stage::on(one_promise().0.fleet);
-    stage
-        .act(rear_engine::Command::Release {
-            id: made.id,
-            by: of("r"),
-        })
-        .unwrap();
+    stage.act(rear_engine::Command::Release { id: made.id, by: of("r") }).unwrap();
     stage.fleet.reservation(made.id).unwrap().clone()
 }
 
@@ -38,10 +31,7 @@ fn audit(ledgers: &[(&ClusterId, Resources)], reservations: &[&Reservation]) -> 
 fn clean_books_have_nothing_to_report() {
     let (stage, made) = one_promise();
     assert_eq!(books(&Books::of(&stage.fleet)), []);
-    assert_eq!(
-        audit(&[(&cluster("p"), Resources::NONE)], &[&released(&made)]),
-        []
-    );
+    assert_eq!(audit(&[(&cluster("p"), Resources::NONE)], &[&released(&made)]), []);
 }
 
 #[test]
@@ -61,55 +51,24 @@ fn a_ledger_that_differs_is_named_with_its_amounts() {
         found[0].to_string(),
         "cpu on p: the ledger says 1001, the reservations sum up to 1000"
     );
-    assert_eq!(
-        audit(&[(&cluster("p"), Resources::NONE)], &[&made]).len(),
-        2
-    );
+    assert_eq!(audit(&[(&cluster("p"), Resources::NONE)], &[&made]).len(), 2);
 }
 
 #[test]
 fn a_promise_without_a_ledger_or_to_oneself_or_under_a_shared_key_is_named() {
     let (_, made) = one_promise();
     let homeless = audit(&[], &[&made]);
-    assert_eq!(
-        homeless,
-        [Violation::NoLedger {
-            reservation: made.id,
-            cluster: cluster("p")
-        }]
-    );
-    let own = Reservation {
-        provider: cluster("r"),
-        ..made.clone()
-    };
+    assert_eq!(homeless, [Violation::NoLedger { reservation: made.id, cluster: cluster("p") }]);
+    let own = Reservation { provider: cluster("r"), ..made.clone() };
     let found = audit(&[(&cluster("r"), resources("1", "1Gi"))], &[&own]);
-    assert_eq!(
-        found,
-        [Violation::SelfServed {
-            reservation: made.id,
-            cluster: cluster("r")
-        }]
-    );
-    let twin = Reservation {
-        id: id(2),
-        ..released(&made)
-    };
+    assert_eq!(found, [Violation::SelfServed { reservation: made.id, cluster: cluster("r") }]);
+    let twin = Reservation { id: id(2), ..released(&made) };
     let found = audit(&[(&cluster("p"), resources("1", "1Gi"))], &[&made, &twin]);
-    assert_eq!(
-        found,
-        [Violation::KeyShared {
-            first: made.id,
-            second: id(2)
-        }]
-    );
+    assert_eq!(found, [Violation::KeyShared { first: made.id, second: id(2) }]);
 }
 
 fn decision(changes: Vec<Change>) -> Decision {
-    Decision {
-        subject: Subject::Fleet,
-        changes,
-        events: Vec::new(),
-    }
+    Decision { subject: Subject::Fleet, changes, events: Vec::new() }
 }
 
 fn objection(stage: &Stage, changes: Vec<Change>) -> Violation {
@@ -122,10 +81,7 @@ fn put(reservation: &Reservation) -> Change {
 }
 
 fn ledger(total: Resources) -> Change {
-    Change::Ledger {
-        cluster: cluster("p"),
-        total,
-    }
+    Change::Ledger { cluster: cluster("p"), total }
 }
 
 #[test]
@@ -135,37 +91,22 @@ fn the_witness_objects_to_what_history_does_not_allow() {
     let gone = cluster("p");
     assert_eq!(
         objection(&stage, vec![put(&ended)]),
-        Violation::NotGivenBack {
-            cluster: gone.clone()
-        }
+        Violation::NotGivenBack { cluster: gone.clone() }
     );
     assert!(matches!(
         objection(&stage, vec![put(&ended), ledger(resources("1m", "0"))]),
         Violation::LedgerMismatch { .. }
     ));
-    let moved = Reservation {
-        provider: cluster("q"),
-        ..made.clone()
-    };
-    let elsewhere = Violation::Backwards {
-        reservation: made.id,
-    };
+    let moved = Reservation { provider: cluster("q"), ..made.clone() };
+    let elsewhere = Violation::Backwards { reservation: made.id };
     assert_eq!(objection(&stage, vec![put(&moved)]), elsewhere);
-    let earlier = Reservation {
-        reserved_at: stage.now.plus("-1s".parse().unwrap()),
-        ..made.clone()
-    };
+    let earlier =
+        Reservation { reserved_at: stage.now.plus("-1s".parse().unwrap()), ..made.clone() };
     assert_eq!(objection(&stage, vec![put(&earlier)]), elsewhere);
-    let born_dead = Reservation {
-        id: id(50),
-        key: None,
-        ..ended
-    };
+    let born_dead = Reservation { id: id(50), key: None, ..ended };
     assert_eq!(
         objection(&stage, vec![put(&born_dead)]),
-        Violation::Backwards {
-            reservation: id(50)
-        }
+        Violation::Backwards { reservation: id(50) }
     );
 }
 
@@ -174,17 +115,9 @@ fn a_dropped_reservation_frees_its_key_for_the_witness_too() {
     let (stage, made) = one_promise();
     let mut witness = Witness::of(&stage.fleet);
     let ended = released(&made);
-    let end = vec![
-        put(&ended),
-        ledger(Resources::NONE),
-        Change::Dropped(made.id),
-    ];
+    let end = vec![put(&ended), ledger(Resources::NONE), Change::Dropped(made.id)];
     witness.observe(&decision(end), stage.now).unwrap();
-    let again = Reservation {
-        id: id(60),
-        reserved_at: stage.now,
-        ..made
-    };
+    let again = Reservation { id: id(60), reserved_at: stage.now, ..made };
     let grant = vec![put(&again), ledger(resources("1", "1Gi"))];
     witness.observe(&decision(grant), stage.now).unwrap();
 }
@@ -193,71 +126,33 @@ fn a_dropped_reservation_frees_its_key_for_the_witness_too() {
 fn changes_that_do_not_fit_are_refused_by_the_fleet() {
     let (stage, made) = one_promise();
     let apply = |change: Change| stage.fleet.clone().apply(change).unwrap_err();
-    let nowhere = Reservation {
-        id: id(70),
-        key: None,
-        provider: cluster("x"),
-        ..made.clone()
-    };
-    assert_eq!(
-        apply(put(&nowhere)),
-        Divergence::UnknownCluster(cluster("x"))
-    );
+    let nowhere = Reservation { id: id(70), key: None, provider: cluster("x"), ..made.clone() };
+    assert_eq!(apply(put(&nowhere)), Divergence::UnknownCluster(cluster("x")));
     let sum = resources("1", "1Gi");
     let wrong = resources("2", "1Gi");
     assert_eq!(
         apply(ledger(wrong)),
-        Divergence::Ledger {
-            cluster: cluster("p"),
-            ledger: wrong,
-            sum
-        }
+        Divergence::Ledger { cluster: cluster("p"), ledger: wrong, sum }
     );
-    assert_eq!(
-        apply(Change::Dropped(made.id)),
-        Divergence::NotEnded(made.id)
-    );
+    assert_eq!(apply(Change::Dropped(made.id)), Divergence::NotEnded(made.id));
     assert_eq!(apply(Change::Dropped(id(71))), Divergence::NotEnded(id(71)));
-    assert_eq!(
-        apply(Change::Forgotten(cluster("p"))),
-        Divergence::StillPromised(cluster("p"))
-    );
-    assert_eq!(
-        apply(Change::Forgotten(cluster("x"))),
-        Divergence::UnknownCluster(cluster("x"))
-    );
-    let moved = Reservation {
-        provider: cluster("q"),
-        ..made.clone()
-    };
+    assert_eq!(apply(Change::Forgotten(cluster("p"))), Divergence::StillPromised(cluster("p")));
+    assert_eq!(apply(Change::Forgotten(cluster("x"))), Divergence::UnknownCluster(cluster("x")));
+    let moved = Reservation { provider: cluster("q"), ..made.clone() };
     assert_eq!(apply(put(&moved)), Divergence::Backwards(made.id));
 }
 
 #[test]
 fn phases_do_not_go_back_in_the_fleet() {
     let (mut stage, made) = one_promise();
-    stage
-        .act(rear_engine::Command::Activate {
-            id: made.id,
-            by: of("r"),
-        })
-        .unwrap();
+    stage.act(rear_engine::Command::Activate { id: made.id, by: of("r") }).unwrap();
     let back = stage.fleet.clone().apply(put(&made)).unwrap_err();
     assert_eq!(back, Divergence::Backwards(made.id));
-    stage
-        .act(rear_engine::Command::Release {
-            id: made.id,
-            by: of("r"),
-        })
-        .unwrap();
+    stage.act(rear_engine::Command::Release { id: made.id, by: of("r") }).unwrap();
     let ended = stage.fleet.reservation(made.id).unwrap().clone();
     assert!(matches!(ended.phase, Phase::Released(_)));
     let mut again = stage.fleet.clone();
-    assert_eq!(
-        again.apply(put(&ended)),
-        Ok(()),
-        "what is true already may be said again"
-    );
+    assert_eq!(again.apply(put(&ended)), Ok(()), "what is true already may be said again");
     assert_eq!(again.apply(put(&made)), Err(Divergence::Backwards(made.id)));
 }
 
@@ -265,10 +160,7 @@ fn phases_do_not_go_back_in_the_fleet() {
 fn a_refresh_of_a_cluster_that_never_advertised_does_not_fit() {
     let mut stage = Stage::new();
     let silent = ClusterRecord::new(cluster("s"));
-    stage
-        .fleet
-        .apply(Change::Cluster(Box::new(silent)))
-        .unwrap();
+    stage.fleet.apply(Change::Cluster(Box::new(silent))).unwrap();
     let refreshed = Change::Refreshed {
         cluster: cluster("s"),
         at: stage.now,
@@ -276,8 +168,5 @@ fn a_refresh_of_a_cluster_that_never_advertised_does_not_fit() {
         order: None,
         durable: true,
     };
-    assert_eq!(
-        stage.fleet.apply(refreshed),
-        Err(Divergence::UnknownCluster(cluster("s")))
-    );
+    assert_eq!(stage.fleet.apply(refreshed), Err(Divergence::UnknownCluster(cluster("s"))));
 }

@@ -77,10 +77,7 @@ fn texts_that_go_refuses_are_refused() {
         ("-9223372036854775809ns", DurationError::TooLarge),
         ("9223372036854ms775us808ns", DurationError::TooLarge),
         ("3000000h", DurationError::TooLarge),
-        (
-            "340282366920938463463374607431768211456h",
-            DurationError::TooLarge,
-        ),
+        ("340282366920938463463374607431768211456h", DurationError::TooLarge),
     ] {
         assert_eq!(nanos(text), Err(expected), "{text:?}");
     }

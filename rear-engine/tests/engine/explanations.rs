@@ -11,10 +11,7 @@ use super::stage::{Stage, of, operator, reasons, start};
 fn the_closest_come_first_whatever_their_size() {
     let mut stage = Stage::new();
     // Of 10 cores and 10 GiB: 90 % of the scarcest on `near`, 50 % on `lopsided`, 10 % on `far`.
-    stage
-        .idle("far", "1", "100Gi")
-        .idle("near", "9", "10Gi")
-        .idle("lopsided", "100", "5Gi");
+    stage.idle("far", "1", "100Gi").idle("near", "9", "10Gi").idle("lopsided", "100", "5Gi");
     let refused = stage.refused(ask("r", resources("10", "10Gi")));
     assert_eq!(
         reasons(&refused),
@@ -47,15 +44,8 @@ fn reasons_come_in_a_fixed_order_and_the_requester_last() {
         ]
     );
     assert_eq!(refused.considered, 4);
-    let codes: Vec<&str> = refused
-        .candidates
-        .iter()
-        .map(|found| found.reason.code())
-        .collect();
-    assert_eq!(
-        codes,
-        ["insufficient", "overcommitted", "stale", "own-cluster"]
-    );
+    let codes: Vec<&str> = refused.candidates.iter().map(|found| found.reason.code()).collect();
+    assert_eq!(codes, ["insufficient", "overcommitted", "stale", "own-cluster"]);
 }
 
 #[test]
@@ -71,23 +61,14 @@ fn at_most_a_hundred_clusters_are_named_and_they_are_the_closest() {
     let Err(Refusal::NoRoom(refused)) = decide(&fleet, reserve, start()) else {
         panic!("nobody has 600 cores")
     };
-    assert_eq!(
-        (refused.candidates.len(), refused.considered),
-        (MAX_OBSTACLES, 1000)
-    );
+    assert_eq!((refused.candidates.len(), refused.considered), (MAX_OBSTACLES, 1000));
     let free = |reason: &Reason| match reason {
         Reason::Lacks { available, .. } => *available,
         other => panic!("{other}"),
     };
-    let listed: Vec<u64> = refused
-        .candidates
-        .iter()
-        .map(|found| free(&found.reason))
-        .collect();
-    let mut all: Vec<u64> = fleet
-        .clusters()
-        .map(|cluster| cluster.available().unwrap().shown().amounts()[0])
-        .collect();
+    let listed: Vec<u64> = refused.candidates.iter().map(|found| free(&found.reason)).collect();
+    let mut all: Vec<u64> =
+        fleet.clusters().map(|cluster| cluster.available().unwrap().shown().amounts()[0]).collect();
     all.sort_unstable_by_key(|&cores| std::cmp::Reverse(cores));
     assert_eq!(listed, all[..MAX_OBSTACLES]);
 }
@@ -98,17 +79,11 @@ fn equally_close_clusters_are_named_in_order_of_their_ids() {
     for number in (0..150).rev() {
         // Two looks, so that rows and their members are mixed.
         let size = resources("1", &format!("{}Gi", 64 + number % 2));
-        stage
-            .advertise(&format!("c{number:03}"), of_size(size, stage.now))
-            .unwrap();
+        stage.advertise(&format!("c{number:03}"), of_size(size, stage.now)).unwrap();
     }
     let refused = stage.refused(ask("r", resources("2", "1Gi")));
     let expected: Vec<String> = (0..100).map(|number| format!("c{number:03}")).collect();
-    let listed: Vec<&str> = refused
-        .candidates
-        .iter()
-        .map(|found| found.cluster.as_str())
-        .collect();
+    let listed: Vec<&str> = refused.candidates.iter().map(|found| found.cluster.as_str()).collect();
     assert_eq!(listed, expected);
 }
 
@@ -116,14 +91,9 @@ fn equally_close_clusters_are_named_in_order_of_their_ids() {
 fn every_refusal_says_whether_waiting_helps() {
     let mut stage = Stage::new();
     stage.idle("a", "1", "1Gi");
-    let refused = stage
-        .try_reserve(ask("r", resources("2", "1Gi")))
-        .unwrap_err();
+    let refused = stage.try_reserve(ask("r", resources("2", "1Gi"))).unwrap_err();
     assert!(refused.may_pass_later());
-    let unknown = Command::Forget {
-        cluster: cluster("x"),
-        by: operator(),
-    };
+    let unknown = Command::Forget { cluster: cluster("x"), by: operator() };
     let refused = stage.act(unknown).unwrap_err();
     assert!(!refused.may_pass_later());
     assert_eq!(refused.to_string(), "there is no cluster x");

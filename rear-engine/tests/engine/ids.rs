@@ -6,14 +6,7 @@ use rear_engine::text::{Line, LineError};
 
 #[test]
 fn a_cluster_id_is_a_dns_name() {
-    for good in [
-        "a",
-        "rome",
-        "rome-1",
-        "fd32c7d2-7cc6-46e6-80aa-d3d5c835586c",
-        "a.b-c.d",
-        "1",
-    ] {
+    for good in ["a", "rome", "rome-1", "fd32c7d2-7cc6-46e6-80aa-d3d5c835586c", "a.b-c.d", "1"] {
         assert_eq!(good.parse::<ClusterId>().unwrap().as_str(), good);
     }
     assert!("x".repeat(63).parse::<ClusterId>().is_ok());
@@ -51,20 +44,10 @@ fn a_reservation_id_has_one_text_and_sorts_by_it() {
     assert!(early < late && early.to_string() < late.to_string());
     assert_eq!(late.to_string().len(), 36);
     assert_eq!(late.to_string().parse(), Ok(late));
-    for bad in [
-        "",
-        "rsv-",
-        "rsv-1",
-        &late.to_string().to_uppercase(),
-        &format!("{late}0"),
-    ] {
+    for bad in ["", "rsv-", "rsv-1", &late.to_string().to_uppercase(), &format!("{late}0")] {
         assert!(bad.parse::<ReservationId>().is_err(), "{bad:?}");
     }
-    assert!(
-        format!("rsv-+{}", "0".repeat(31))
-            .parse::<ReservationId>()
-            .is_err()
-    );
+    assert!(format!("rsv-+{}", "0".repeat(31)).parse::<ReservationId>().is_err());
 }
 
 #[test]
@@ -79,19 +62,9 @@ fn an_idempotency_key_is_printable_and_bounded() {
 
 #[test]
 fn texts_for_people_cannot_break_out_of_their_line() {
-    assert_eq!(
-        "Rome, second floor".parse::<Line>().unwrap().as_str(),
-        "Rome, second floor"
-    );
-    for bad in [
-        "a\nb",
-        "\u{1b}[31m",
-        "a\u{202e}b",
-        "a\u{2028}b",
-        "\u{7f}",
-        "a\u{200f}",
-        "\u{2066}",
-    ] {
+    assert_eq!("Rome, second floor".parse::<Line>().unwrap().as_str(), "Rome, second floor");
+    for bad in ["a\nb", "\u{1b}[31m", "a\u{202e}b", "a\u{2028}b", "\u{7f}", "a\u{200f}", "\u{2066}"]
+    {
         assert_eq!(bad.parse::<Line>(), Err(LineError::Control), "{bad:?}");
     }
     assert!("x".repeat(1024).parse::<Line>().is_ok());
@@ -107,13 +80,8 @@ fn labels_are_bounded_in_number_and_length() {
     assert_eq!(with("k", &"v".repeat(257)), Err(LabelsError::ValueLength));
     assert_eq!(with("k\t", "v"), Err(LabelsError::Control));
     assert_eq!(with("k", "v\r"), Err(LabelsError::Control));
-    let many = |count: usize| {
-        Labels::new(
-            (0..count)
-                .map(|i| (format!("k{i}"), String::new()))
-                .collect(),
-        )
-    };
+    let many =
+        |count: usize| Labels::new((0..count).map(|i| (format!("k{i}"), String::new())).collect());
     assert_eq!(many(64).unwrap().len(), 64);
     assert_eq!(many(65), Err(LabelsError::TooMany));
 }

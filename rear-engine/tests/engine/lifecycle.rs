@@ -10,10 +10,7 @@ use rear_engine::{
 use super::stage::{Stage, happened, of, operator};
 
 fn for_a(duration: &str) -> Ask {
-    let terms = Terms {
-        duration: Some(duration.parse().unwrap()),
-        ..Terms::default()
-    };
+    let terms = Terms { duration: Some(duration.parse().unwrap()), ..Terms::default() };
     Ask::new(cluster("r"), resources("1", "1Gi"), terms).unwrap()
 }
 
@@ -49,19 +46,11 @@ fn release(id: ReservationId, by: Actor) -> Command {
 }
 
 fn reject(id: ReservationId, by: Actor) -> Command {
-    Command::Reject {
-        id,
-        reason: "no room after all".parse().unwrap(),
-        by,
-    }
+    Command::Reject { id, reason: "no room after all".parse().unwrap(), by }
 }
 
 fn renew(id: ReservationId, until: Timestamp) -> Command {
-    Command::Renew {
-        id,
-        until,
-        by: of("r"),
-    }
+    Command::Renew { id, until, by: of("r") }
 }
 
 fn until(stage: &Stage, span: &str) -> Timestamp {
@@ -76,15 +65,9 @@ fn reserved_then_active_then_released() {
     let decision = stage.act(activate(id, of("r"))).unwrap();
     assert_eq!(happened(&decision), [&Happening::Activated]);
     assert_eq!(phase(&stage, id), "Active");
-    assert!(
-        stage.act(activate(id, of("r"))).unwrap().changes.is_empty(),
-        "repeating is fine"
-    );
+    assert!(stage.act(activate(id, of("r"))).unwrap().changes.is_empty(), "repeating is fine");
     let decision = stage.act(release(id, of("r"))).unwrap();
-    assert_eq!(
-        happened(&decision),
-        [&Happening::Ended(Ending::Released(Release::ByRequester))]
-    );
+    assert_eq!(happened(&decision), [&Happening::Ended(Ending::Released(Release::ByRequester))]);
     assert_eq!(stage.available("p"), resources("4", "4Gi"));
     assert_eq!(stage.fleet.live_of_provider(&cluster("p")).count(), 0);
     assert_eq!(stage.fleet.live_of_requester(&cluster("r")).count(), 0);
@@ -114,15 +97,9 @@ fn an_administrator_may_release_and_act_for_others_by_name() {
         by: operator(),
     });
     assert_eq!(made.unwrap().events[0].by, operator());
-    assert_eq!(
-        stage.fleet.reservation(id(77)).unwrap().requester(),
-        &cluster("r")
-    );
+    assert_eq!(stage.fleet.reservation(id(77)).unwrap().requester(), &cluster("r"));
     stage.act(release(id(77), operator())).unwrap();
-    assert_eq!(
-        ended(&stage, id(77)),
-        Ending::Released(Release::ByAdministrator)
-    );
+    assert_eq!(ended(&stage, id(77)), Ending::Released(Release::ByAdministrator));
 }
 
 #[test]
@@ -134,19 +111,12 @@ fn what_is_not_yours_does_not_exist() {
         activate(id, of("x")),
         release(id, of("x")),
         reject(id, of("x")),
-        Command::Renew {
-            id,
-            until: later,
-            by: of("x"),
-        },
+        Command::Renew { id, until: later, by: of("x") },
     ] {
         assert_eq!(stage.act(command), Err(Refusal::UnknownReservation(id)));
     }
     let nobody = rear_engine::testing::id(999);
-    assert_eq!(
-        stage.act(release(nobody, of("r"))),
-        Err(Refusal::UnknownReservation(nobody))
-    );
+    assert_eq!(stage.act(release(nobody, of("r"))), Err(Refusal::UnknownReservation(nobody)));
 }
 
 #[test]
@@ -157,39 +127,13 @@ fn each_side_has_its_own_rights() {
     for (command, allowed) in [
         (activate(id, of("p")), "the requester"),
         (activate(id, operator()), "the requester"),
-        (
-            Command::Renew {
-                id,
-                until: later,
-                by: of("p"),
-            },
-            "the requester",
-        ),
-        (
-            Command::Renew {
-                id,
-                until: later,
-                by: operator(),
-            },
-            "the requester",
-        ),
+        (Command::Renew { id, until: later, by: of("p") }, "the requester"),
+        (Command::Renew { id, until: later, by: operator() }, "the requester"),
         (reject(id, of("r")), "the provider"),
         (reject(id, operator()), "the provider"),
         (release(id, of("p")), "the requester or an administrator"),
-        (
-            Command::Forget {
-                cluster: cluster("p"),
-                by: of("p"),
-            },
-            "an administrator",
-        ),
-        (
-            Command::EndRecovery {
-                cluster: None,
-                by: of("p"),
-            },
-            "an administrator",
-        ),
+        (Command::Forget { cluster: cluster("p"), by: of("p") }, "an administrator"),
+        (Command::EndRecovery { cluster: None, by: of("p") }, "an administrator"),
         (
             Command::Reserve {
                 id: rear_engine::testing::id(5),
@@ -215,20 +159,11 @@ fn the_provider_may_reject_and_the_requester_is_told_why() {
         }
         let decision = stage.act(reject(id, of("p"))).unwrap();
         let why = Failure::Rejected("no room after all".parse().unwrap());
-        assert_eq!(
-            happened(&decision),
-            [&Happening::Ended(Ending::Failed(why.clone()))]
-        );
+        assert_eq!(happened(&decision), [&Happening::Ended(Ending::Failed(why.clone()))]);
         assert_eq!(phase(&stage, id), "Failed");
-        assert_eq!(
-            why.to_string(),
-            "rejected by the provider: no room after all"
-        );
+        assert_eq!(why.to_string(), "rejected by the provider: no room after all");
         assert_eq!(stage.available("p"), resources("4", "4Gi"));
-        assert!(
-            stage.act(reject(id, of("p"))).unwrap().changes.is_empty(),
-            "repeating is fine"
-        );
+        assert!(stage.act(reject(id, of("p"))).unwrap().changes.is_empty(), "repeating is fine");
     }
 }
 
@@ -250,30 +185,14 @@ fn it_expires_at_its_end_and_not_before() {
     let Reservation { id, expires_at, .. } = stage.reserve(for_a("1h"));
     assert_eq!(expires_at, Some(until(&stage, "1h")));
     stage.pass("59m59.999999999s");
-    assert!(
-        stage
-            .act(Command::Expire { limit: 10 })
-            .unwrap()
-            .changes
-            .is_empty()
-    );
+    assert!(stage.act(Command::Expire { limit: 10 }).unwrap().changes.is_empty());
     stage.act(activate(id, of("r"))).unwrap();
     stage.pass("1ns");
     let decision = stage.act(Command::Expire { limit: 10 }).unwrap();
-    assert_eq!(
-        happened(&decision),
-        [&Happening::Ended(Ending::Released(Release::Expired))]
-    );
+    assert_eq!(happened(&decision), [&Happening::Ended(Ending::Released(Release::Expired))]);
     assert_eq!(decision.events[0].by, Actor::Broker);
     assert_eq!(stage.available("p"), resources("4", "4Gi"));
-    assert!(
-        stage
-            .act(Command::Expire { limit: 10 })
-            .unwrap()
-            .changes
-            .is_empty(),
-        "once"
-    );
+    assert!(stage.act(Command::Expire { limit: 10 }).unwrap().changes.is_empty(), "once");
 }
 
 #[test]
@@ -286,13 +205,7 @@ fn what_is_due_cannot_be_saved_before_it_is_ended() {
         assert_eq!(stage.act(command), Err(Refusal::AlreadyEnded(id)));
     }
     stage.act(release(id, of("r"))).unwrap();
-    assert!(
-        stage
-            .act(Command::Expire { limit: 10 })
-            .unwrap()
-            .changes
-            .is_empty()
-    );
+    assert!(stage.act(Command::Expire { limit: 10 }).unwrap().changes.is_empty());
     assert_eq!(ended(&stage, id), Ending::Released(Release::ByRequester));
 }
 
@@ -320,44 +233,23 @@ fn a_renewal_names_a_new_end_and_cannot_extend_twice() {
     let new_end = until(&stage, "90m");
     let decision = stage.act(renew(id, new_end)).unwrap();
     assert_eq!(happened(&decision), [&Happening::Renewed]);
-    assert!(
-        stage.act(renew(id, new_end)).unwrap().changes.is_empty(),
-        "a retry"
-    );
+    assert!(stage.act(renew(id, new_end)).unwrap().changes.is_empty(), "a retry");
     stage.pass("80m");
     stage.idle("p", "4", "4Gi");
-    assert!(
-        stage
-            .act(Command::Expire { limit: 10 })
-            .unwrap()
-            .changes
-            .is_empty()
-    );
+    assert!(stage.act(Command::Expire { limit: 10 }).unwrap().changes.is_empty());
     stage.pass("10m");
-    assert_eq!(
-        stage
-            .act(Command::Expire { limit: 10 })
-            .unwrap()
-            .events
-            .len(),
-        1
-    );
+    assert_eq!(stage.act(Command::Expire { limit: 10 }).unwrap().events.len(), 1);
 }
 
 #[test]
 fn a_renewal_must_lie_ahead_and_within_the_limit() {
-    let mut stage = Stage::with(Policy {
-        max_duration: Some("2h".parse().unwrap()),
-        ..Policy::default()
-    });
+    let mut stage =
+        Stage::with(Policy { max_duration: Some("2h".parse().unwrap()), ..Policy::default() });
     stage.idle("p", "4", "4Gi");
     let Reservation { id, .. } = stage.reserve(for_a("1h"));
     assert_eq!(stage.act(renew(id, stage.now)), Err(Refusal::EndHasPassed));
     let beyond = until(&stage, "2h1ns");
-    assert_eq!(
-        stage.act(renew(id, beyond)),
-        Err(Refusal::TooLong("2h".parse().unwrap()))
-    );
+    assert_eq!(stage.act(renew(id, beyond)), Err(Refusal::TooLong("2h".parse().unwrap())));
     let longest = until(&stage, "2h");
     stage.act(renew(id, longest)).unwrap();
 }
@@ -366,9 +258,7 @@ fn a_renewal_must_lie_ahead_and_within_the_limit() {
 fn nothing_is_prolonged_where_the_promise_may_be_broken() {
     let mut stage = ready();
     let Reservation { id, .. } = stage.reserve(for_a("1h"));
-    stage
-        .advertise("p", advertisement("500m", "4Gi", stage.now))
-        .unwrap();
+    stage.advertise("p", advertisement("500m", "4Gi", stage.now)).unwrap();
     let later = until(&stage, "2h");
     let refused = stage.act(renew(id, later)).unwrap_err();
     assert_eq!(refused, Refusal::ProviderOvercommitted(cluster("p")));
@@ -385,27 +275,13 @@ fn nothing_is_prolonged_where_the_promise_may_be_broken() {
 #[test]
 fn without_an_end_it_lives_while_its_requester_is_heard_of() {
     let mut stage = ready();
-    stage
-        .act(Command::Hear {
-            cluster: cluster("r"),
-        })
-        .unwrap();
+    stage.act(Command::Hear { cluster: cluster("r") }).unwrap();
     let Reservation { id, expires_at, .. } = stage.reserve(endless());
     assert_eq!(expires_at, None);
     stage.pass("23h");
-    stage
-        .act(Command::Hear {
-            cluster: cluster("r"),
-        })
-        .unwrap();
+    stage.act(Command::Hear { cluster: cluster("r") }).unwrap();
     stage.pass("23h59m59.999999999s");
-    assert!(
-        stage
-            .act(Command::Expire { limit: 10 })
-            .unwrap()
-            .changes
-            .is_empty()
-    );
+    assert!(stage.act(Command::Expire { limit: 10 }).unwrap().changes.is_empty());
     stage.pass("1ns");
     stage.act(Command::Expire { limit: 10 }).unwrap();
     assert_eq!(ended(&stage, id), Ending::Released(Release::RequesterGone));
@@ -416,42 +292,21 @@ fn a_requester_that_was_never_heard_is_not_missed() {
     let mut stage = ready();
     let Reservation { id, .. } = stage.reserve(endless());
     stage.pass("2000h");
-    assert!(
-        stage
-            .act(Command::Expire { limit: 10 })
-            .unwrap()
-            .changes
-            .is_empty()
-    );
+    assert!(stage.act(Command::Expire { limit: 10 }).unwrap().changes.is_empty());
     assert_eq!(phase(&stage, id), "Reserved");
     // Once it is heard, it can be missed.
-    stage
-        .act(Command::Hear {
-            cluster: cluster("r"),
-        })
-        .unwrap();
+    stage.act(Command::Hear { cluster: cluster("r") }).unwrap();
     let due = until(&stage, "24h");
     stage.act(Command::MarkStale { limit: 10 }).unwrap();
     assert_eq!(stage.fleet.next_due(), Some(due));
     stage.pass("24h");
-    assert_eq!(
-        stage
-            .act(Command::Expire { limit: 10 })
-            .unwrap()
-            .events
-            .len(),
-        1
-    );
+    assert_eq!(stage.act(Command::Expire { limit: 10 }).unwrap().events.len(), 1);
 }
 
 #[test]
 fn a_reservation_with_an_end_does_not_care_whether_its_requester_is_heard() {
     let mut stage = ready();
-    stage
-        .act(Command::Hear {
-            cluster: cluster("r"),
-        })
-        .unwrap();
+    stage.act(Command::Hear { cluster: cluster("r") }).unwrap();
     let Reservation { id, .. } = stage.reserve(for_a("100h"));
     stage.pass("50h");
     stage.act(Command::Expire { limit: 10 }).unwrap();
@@ -461,21 +316,12 @@ fn a_reservation_with_an_end_does_not_care_whether_its_requester_is_heard() {
 #[test]
 fn signs_of_life_are_made_durable_once_an_hour() {
     let mut stage = Stage::new();
-    let hear = || Command::Hear {
-        cluster: cluster("r"),
-    };
+    let hear = || Command::Hear { cluster: cluster("r") };
     assert!(stage.act(hear()).unwrap().is_durable());
-    assert!(
-        stage.act(hear()).unwrap().changes.is_empty(),
-        "the same moment says nothing new"
-    );
+    assert!(stage.act(hear()).unwrap().changes.is_empty(), "the same moment says nothing new");
     for (span, durable) in [("59m", false), ("59s", false), ("1s", true), ("1h", true)] {
         stage.pass(span);
-        assert_eq!(
-            stage.act(hear()).unwrap().is_durable(),
-            durable,
-            "after {span} more"
-        );
+        assert_eq!(stage.act(hear()).unwrap().is_durable(), durable, "after {span} more");
     }
 }
 
@@ -508,17 +354,11 @@ fn operators_set_a_default_and_a_longest_duration() {
 
 #[test]
 fn durations_and_amounts_of_a_request_have_limits() {
+    use rear_engine::Dimension::{Cpu, Memory};
     use rear_engine::ask::AskError;
     let with = |amount: Resources, duration: Option<&str>| {
         let duration = duration.map(|text| text.parse().unwrap());
-        Ask::new(
-            cluster("r"),
-            amount,
-            Terms {
-                duration,
-                ..Terms::default()
-            },
-        )
+        Ask::new(cluster("r"), amount, Terms { duration, ..Terms::default() })
     };
     let one = resources("1", "1Gi");
     for good in ["1s", "8784h"] {
@@ -527,17 +367,10 @@ fn durations_and_amounts_of_a_request_have_limits() {
     for bad in ["999999999ns", "8784h0m0.000000001s", "0", "-1h"] {
         assert_eq!(with(one, Some(bad)), Err(AskError::Duration), "{bad}");
     }
-    use rear_engine::Dimension::{Cpu, Memory};
-    assert_eq!(
-        with(resources("0", "1Gi"), None),
-        Err(AskError::NotPositive(Cpu))
-    );
+    assert_eq!(with(resources("0", "1Gi"), None), Err(AskError::NotPositive(Cpu)));
     let refused = with(resources("1", "0"), None).unwrap_err();
     assert_eq!(refused, AskError::NotPositive(Memory));
-    assert_eq!(
-        refused.to_string(),
-        "requested memory must be greater than 0"
-    );
+    assert_eq!(refused.to_string(), "requested memory must be greater than 0");
 }
 
 #[test]
@@ -555,10 +388,7 @@ fn the_same_key_gives_the_same_reservation_in_its_present_state() {
     assert_eq!((again.id, again.phase.name()), (first.id, "Released"));
     // Another requester's key of the same name is another key.
     let theirs = Ask::new(cluster("s"), resources("1", "1Gi"), Terms::default()).unwrap();
-    assert_ne!(
-        stage.try_reserve_as(theirs, Some("k")).unwrap().id,
-        first.id
-    );
+    assert_ne!(stage.try_reserve_as(theirs, Some("k")).unwrap().id, first.id);
 }
 
 #[test]
@@ -574,28 +404,15 @@ fn a_key_is_forgotten_with_its_reservation() {
     let mut stage = ready();
     let first = stage.try_reserve_as(for_a("1h"), Some("k")).unwrap().id;
     stage.act(release(first, of("r"))).unwrap();
-    stage
-        .fleet
-        .apply(rear_engine::Change::Dropped(first))
-        .unwrap();
+    stage.fleet.apply(rear_engine::Change::Dropped(first)).unwrap();
     assert!(stage.fleet.reservation(first).is_none());
-    assert!(
-        stage
-            .fleet
-            .reservation_by_key(&cluster("r"), &"k".parse().unwrap())
-            .is_none()
-    );
+    assert!(stage.fleet.reservation_by_key(&cluster("r"), &"k".parse().unwrap()).is_none());
 }
 
 #[test]
 fn an_id_is_given_once() {
     let mut stage = ready();
-    let reserve = |by| Command::Reserve {
-        id: id(1),
-        ask: Box::new(endless()),
-        key: None,
-        by,
-    };
+    let reserve = |by| Command::Reserve { id: id(1), ask: Box::new(endless()), key: None, by };
     stage.act(reserve(of("r"))).unwrap();
     assert_eq!(stage.act(reserve(of("r"))), Err(Refusal::IdTaken(id(1))));
 }
@@ -608,12 +425,7 @@ fn a_forgotten_cluster_ends_what_it_gave_and_what_it_took() {
     assert_eq!(given.provider, cluster("p"));
     let taken = stage.reserve(ask("p", resources("1", "1Gi")));
     assert_eq!(taken.provider, cluster("q"));
-    let decision = stage
-        .act(Command::Forget {
-            cluster: cluster("p"),
-            by: operator(),
-        })
-        .unwrap();
+    let decision = stage.act(Command::Forget { cluster: cluster("p"), by: operator() }).unwrap();
     assert_eq!(
         happened(&decision),
         [
@@ -627,10 +439,7 @@ fn a_forgotten_cluster_ends_what_it_gave_and_what_it_took() {
     let refused = stage.refused(ask("r", resources("3", "3Gi")));
     assert_eq!(refused.considered, 1);
     assert_eq!(
-        stage.act(Command::Forget {
-            cluster: cluster("p"),
-            by: operator()
-        }),
+        stage.act(Command::Forget { cluster: cluster("p"), by: operator() }),
         Err(Refusal::UnknownCluster(cluster("p")))
     );
     // It may come back, with nothing promised.
@@ -643,9 +452,7 @@ fn an_ending_that_makes_room_again_is_told() {
     let mut stage = ready();
     let first = stage.reserve(endless()).id;
     stage.reserve(endless());
-    stage
-        .advertise("p", advertisement("1", "4Gi", stage.now))
-        .unwrap();
+    stage.advertise("p", advertisement("1", "4Gi", stage.now)).unwrap();
     let decision = stage.act(release(first, of("r"))).unwrap();
     assert_eq!(
         happened(&decision),
@@ -679,8 +486,5 @@ fn endings_read_like_sentences() {
         ]
     );
     let actors = [of("r"), operator(), Actor::Broker].map(|actor| actor.to_string());
-    assert_eq!(
-        actors,
-        ["cluster r", "administrator operator", "the broker"]
-    );
+    assert_eq!(actors, ["cluster r", "administrator operator", "the broker"]);
 }

@@ -1,4 +1,6 @@
 //! What the engine promises, as claims that can fail. One binary: linking is slow on two cores.
+// A test that is surprised should fail at once.
+#![allow(clippy::unwrap_used)]
 
 mod advertisements;
 mod audits;

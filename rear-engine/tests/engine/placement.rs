@@ -20,10 +20,7 @@ fn chosen(stage: &mut Stage, ask: Ask) -> String {
 }
 
 fn by(strategy: Strategy) -> Terms {
-    Terms {
-        strategy: Some(strategy),
-        ..Terms::default()
-    }
+    Terms { strategy: Some(strategy), ..Terms::default() }
 }
 
 #[test]
@@ -42,10 +39,7 @@ fn one_byte_too_much_is_refused() {
     stage.idle("a", "1000", "8025424Ki");
     let beyond = Resources::from_amounts([1, 8_025_424 * 1024 + 1, 0, 0]).unwrap();
     let refused = stage.refused(ask("r", beyond));
-    assert_eq!(
-        reasons(&refused),
-        ["a needs 8218034177 memory, 8025424Ki free"]
-    );
+    assert_eq!(reasons(&refused), ["a needs 8218034177 memory, 8025424Ki free"]);
     stage.reserve(ask("r", resources("1m", "8025424Ki")));
 }
 
@@ -56,10 +50,7 @@ fn nothing_allocatable_gets_nothing() {
     let refused = stage.refused(ask("r", resources("1m", "1")));
     assert_eq!(reasons(&refused), ["empty needs 1m cpu, 0 free"]);
     let ranking = dry_run(&stage.fleet, &ask("r", resources("1m", "1")), stage.now);
-    assert_eq!(
-        (ranking.target, ranking.fitting.len(), ranking.others.len()),
-        (None, 0, 1)
-    );
+    assert_eq!((ranking.target, ranking.fitting.len(), ranking.others.len()), (None, 0, 1));
 }
 
 #[test]
@@ -83,54 +74,25 @@ fn nobody_borrows_from_itself() {
 fn without_a_gpu_no_gpu_is_lent() {
     let mut stage = Stage::new();
     stage.idle("plain", "64", "64Gi");
-    stage
-        .advertise(
-            "gpu",
-            of_size(all_resources("8", "8Gi", "1", "10Gi"), stage.now),
-        )
-        .unwrap();
+    stage.advertise("gpu", of_size(all_resources("8", "8Gi", "1", "10Gi"), stage.now)).unwrap();
     let one = all_resources("1", "1Gi", "1", "0");
     assert_eq!(chosen(&mut stage, ask("r", one)), "gpu");
     let refused = stage.refused(ask("r", one));
-    assert_eq!(
-        reasons(&refused),
-        ["gpu needs 1 gpu, 0 free", "plain needs 1 gpu, 0 free"]
-    );
+    assert_eq!(reasons(&refused), ["gpu needs 1 gpu, 0 free", "plain needs 1 gpu, 0 free"]);
     let two = all_resources("1", "1Gi", "2", "0");
     let mut stage = Stage::new();
-    stage
-        .advertise(
-            "gpu",
-            of_size(all_resources("8", "8Gi", "1", "10Gi"), stage.now),
-        )
-        .unwrap();
-    assert_eq!(
-        reasons(&stage.refused(ask("r", two))),
-        ["gpu needs 2 gpu, 1 free"]
-    );
+    stage.advertise("gpu", of_size(all_resources("8", "8Gi", "1", "10Gi"), stage.now)).unwrap();
+    assert_eq!(reasons(&stage.refused(ask("r", two))), ["gpu needs 2 gpu, 1 free"]);
 }
 
 #[test]
 fn storage_counts_when_it_is_requested() {
     let mut stage = Stage::new();
     // Less of CPU and memory, much more of storage.
-    stage
-        .advertise(
-            "disk",
-            of_size(all_resources("8", "8Gi", "0", "1Ti"), stage.now),
-        )
-        .unwrap();
-    stage
-        .advertise(
-            "plain",
-            of_size(all_resources("10", "10Gi", "0", "20Gi"), stage.now),
-        )
-        .unwrap();
+    stage.advertise("disk", of_size(all_resources("8", "8Gi", "0", "1Ti"), stage.now)).unwrap();
+    stage.advertise("plain", of_size(all_resources("10", "10Gi", "0", "20Gi"), stage.now)).unwrap();
     assert_eq!(chosen(&mut stage, ask("r", resources("1", "1Gi"))), "plain");
-    assert_eq!(
-        chosen(&mut stage, ask("r", all_resources("1", "1Gi", "0", "18Gi"))),
-        "disk"
-    );
+    assert_eq!(chosen(&mut stage, ask("r", all_resources("1", "1Gi", "0", "18Gi"))), "disk");
 }
 
 #[test]
@@ -155,9 +117,8 @@ fn ties_go_to_the_smaller_id() {
     for name in ["c", "a", "b"] {
         stage.idle(name, "8", "8Gi");
     }
-    let order: Vec<String> = (0..6)
-        .map(|_| chosen(&mut stage, ask("r", resources("1", "1Gi"))))
-        .collect();
+    let order: Vec<String> =
+        (0..6).map(|_| chosen(&mut stage, ask("r", resources("1", "1Gi")))).collect();
     assert_eq!(order, ["a", "b", "c", "a", "b", "c"]);
 }
 
@@ -165,22 +126,13 @@ fn ties_go_to_the_smaller_id() {
 fn a_target_is_used_or_refused_but_never_replaced() {
     let mut stage = Stage::new();
     stage.idle("small", "2", "2Gi").idle("large", "64", "64Gi");
-    let to = |target: &str| Terms {
-        target: Some(cluster(target)),
-        ..Terms::default()
-    };
+    let to = |target: &str| Terms { target: Some(cluster(target)), ..Terms::default() };
     let two = resources("2", "2Gi");
     assert_eq!(chosen(&mut stage, with("r", two, to("small"))), "small");
     let refused = stage.refused(with("r", two, to("small")));
     assert_eq!(reasons(&refused), ["small needs 2 cpu, 0 free"]);
-    assert_eq!(
-        refused.to_string(),
-        "the only cluster does not fit: small needs 2 cpu, 0 free"
-    );
-    assert_eq!(
-        reasons(&stage.refused(with("r", two, to("nobody")))),
-        ["nobody is not known"]
-    );
+    assert_eq!(refused.to_string(), "the only cluster does not fit: small needs 2 cpu, 0 free");
+    assert_eq!(reasons(&stage.refused(with("r", two, to("nobody")))), ["nobody is not known"]);
     assert_eq!(
         reasons(&stage.refused(with("large", two, to("large")))),
         ["large is the requester itself"]
@@ -190,54 +142,31 @@ fn a_target_is_used_or_refused_but_never_replaced() {
 #[test]
 fn required_labels_exclude_and_preferred_ones_come_first() {
     let mut stage = Stage::new();
-    for (name, cpu, zone) in [
-        ("big", "64", "north"),
-        ("mid", "16", "south"),
-        ("small", "8", "south"),
-    ] {
+    for (name, cpu, zone) in
+        [("big", "64", "north"), ("mid", "16", "south"), ("small", "8", "south")]
+    {
         let mut told = advertisement(cpu, "8Gi", stage.now);
         told.labels = labels(&[("zone", zone), ("name", name)]);
         stage.advertise(name, told).unwrap();
     }
     let one = resources("1", "1Gi");
-    let require = |pairs| Terms {
-        required: labels(pairs),
-        ..Terms::default()
-    };
-    let prefer = |pairs| Terms {
-        preferred: labels(pairs),
-        ..Terms::default()
-    };
+    let require = |pairs| Terms { required: labels(pairs), ..Terms::default() };
+    let prefer = |pairs| Terms { preferred: labels(pairs), ..Terms::default() };
     assert_eq!(chosen(&mut stage, with("r", one, Terms::default())), "big");
+    assert_eq!(chosen(&mut stage, with("r", one, require(&[("zone", "south")]))), "mid");
+    assert_eq!(chosen(&mut stage, with("r", one, prefer(&[("name", "small")]))), "small");
     assert_eq!(
-        chosen(&mut stage, with("r", one, require(&[("zone", "south")]))),
-        "mid"
-    );
-    assert_eq!(
-        chosen(&mut stage, with("r", one, prefer(&[("name", "small")]))),
+        chosen(&mut stage, with("r", one, prefer(&[("zone", "south"), ("name", "small")]))),
         "small"
     );
-    assert_eq!(
-        chosen(
-            &mut stage,
-            with("r", one, prefer(&[("zone", "south"), ("name", "small")]))
-        ),
-        "small"
-    );
-    assert_eq!(
-        chosen(&mut stage, with("r", one, prefer(&[("zone", "west")]))),
-        "big"
-    );
+    assert_eq!(chosen(&mut stage, with("r", one, prefer(&[("zone", "west")]))), "big");
     let refused = stage.refused(with("r", one, require(&[("zone", "west")])));
     assert_eq!(refused.candidates.len(), 3);
     assert_eq!(reasons(&refused)[0], "big lacks the label zone=west");
 }
 
 fn priced() -> Stage {
-    let policy = Policy {
-        currency: Some("EUR".parse().unwrap()),
-        ..Policy::default()
-    };
+    let policy = Policy { currency: Some("EUR".parse().unwrap()), ..Policy::default() };
     let mut stage = Stage::with(policy);
     for (name, cpu, price, currency) in [
         ("cheap", "8", "0.01", "EUR"),
@@ -277,29 +206,16 @@ fn no_price_counts_as_the_dearest() {
         .iter()
         .map(|ranked| (ranked.cluster.to_string(), ranked.score.to_string()))
         .collect();
-    let expected = [
-        ("cheap", "100.00"),
-        ("dear", "0.00"),
-        ("dollar", "0.00"),
-        ("free", "0.00"),
-    ];
-    assert_eq!(
-        shown,
-        expected.map(|(name, score)| (name.to_owned(), score.to_owned()))
-    );
+    let expected = [("cheap", "100.00"), ("dear", "0.00"), ("dollar", "0.00"), ("free", "0.00")];
+    assert_eq!(shown, expected.map(|(name, score)| (name.to_owned(), score.to_owned())));
 }
 
 #[test]
 fn balanced_gives_cost_its_share() {
     let ask = with("r", resources("2", "16Gi"), by(Strategy::Balanced));
     let ranking = dry_run(&priced().fleet, &ask, start());
-    let of = |name: &str| {
-        ranking
-            .fitting
-            .iter()
-            .find(|ranked| ranked.cluster.as_str() == name)
-            .unwrap()
-    };
+    let of =
+        |name: &str| ranking.fitting.iter().find(|ranked| ranked.cluster.as_str() == name).unwrap();
     // cheap: (6/8 + 48/64) / 2 = 75 %, at 70 %, and 30 % for its price.
     assert_eq!(of("cheap").score.to_string(), "82.50");
     // dear: (62/64 + 48/64) / 2 = 85.9375 %, at 70 %.
@@ -322,18 +238,9 @@ fn a_ceiling_excludes_what_costs_more_and_what_names_no_price() {
         ..Terms::default()
     };
     let two = resources("2", "1Gi");
-    assert_eq!(
-        chosen(&mut priced(), with("r", two, ceiling("0.2", "EUR"))),
-        "dear"
-    );
-    assert_eq!(
-        chosen(&mut priced(), with("r", two, ceiling("0.199999999", "EUR"))),
-        "cheap"
-    );
-    assert_eq!(
-        chosen(&mut priced(), with("r", two, ceiling("1", "USD"))),
-        "dollar"
-    );
+    assert_eq!(chosen(&mut priced(), with("r", two, ceiling("0.2", "EUR"))), "dear");
+    assert_eq!(chosen(&mut priced(), with("r", two, ceiling("0.199999999", "EUR"))), "cheap");
+    assert_eq!(chosen(&mut priced(), with("r", two, ceiling("1", "USD"))), "dollar");
     let refused = priced().refused(with("r", two, ceiling("0.01", "EUR")));
     assert_eq!(
         reasons(&refused),
@@ -345,28 +252,17 @@ fn a_ceiling_excludes_what_costs_more_and_what_names_no_price() {
         ]
     );
     let unknown = priced().refused(with("r", two, ceiling("1", "XYZ")));
-    assert!(
-        reasons(&unknown)
-            .iter()
-            .all(|reason| reason.ends_with("names no price in XYZ"))
-    );
+    assert!(reasons(&unknown).iter().all(|reason| reason.ends_with("names no price in XYZ")));
 }
 
 #[test]
 fn weights_change_what_counts() {
-    let prefer_memory = Policy {
-        weights: Weights::new([1, 9, 1, 1]).unwrap(),
-        ..Policy::default()
-    };
+    let prefer_memory =
+        Policy { weights: Weights::new([1, 9, 1, 1]).unwrap(), ..Policy::default() };
     for (policy, expected) in [(Policy::default(), "cpu"), (prefer_memory, "memory")] {
         let mut stage = Stage::with(policy);
-        stage
-            .idle("cpu", "100", "10Gi")
-            .idle("memory", "10", "20Gi");
-        assert_eq!(
-            chosen(&mut stage, ask("r", resources("5", "5Gi"))),
-            expected
-        );
+        stage.idle("cpu", "100", "10Gi").idle("memory", "10", "20Gi");
+        assert_eq!(chosen(&mut stage, ask("r", resources("5", "5Gi"))), expected);
     }
     assert_eq!(Weights::new([0, 0, 1, 1]), Err(PolicyError::NoWeight));
     assert_eq!(Weights::new([1001, 1, 1, 1]), Err(PolicyError::Weight));
@@ -377,56 +273,30 @@ fn weights_change_what_counts() {
 
 #[test]
 fn a_dimension_without_weight_must_still_fit() {
-    let mut stage = Stage::with(Policy {
-        weights: Weights::new([0, 1, 0, 0]).unwrap(),
-        ..Policy::default()
-    });
-    stage
-        .idle("a", "1", "64Gi")
-        .idle("b", "4", "8Gi")
-        .idle("zero", "0", "64Gi");
+    let mut stage =
+        Stage::with(Policy { weights: Weights::new([0, 1, 0, 0]).unwrap(), ..Policy::default() });
+    stage.idle("a", "1", "64Gi").idle("b", "4", "8Gi").idle("zero", "0", "64Gi");
     assert_eq!(chosen(&mut stage, ask("r", resources("2", "1Gi"))), "b");
 }
 
 #[test]
 fn a_dry_run_locks_nothing_and_says_what_a_request_would_get() {
     let mut stage = Stage::new();
-    stage
-        .idle("a", "8", "8Gi")
-        .idle("b", "16", "8Gi")
-        .idle("c", "1", "8Gi");
+    stage.idle("a", "8", "8Gi").idle("b", "16", "8Gi").idle("c", "1", "8Gi");
     let wanted = ask("r", resources("2", "2Gi"));
     let before = stage.available("b");
     let ranking = dry_run(&stage.fleet, &wanted, stage.now);
     assert_eq!(stage.available("b"), before);
-    let order: Vec<&str> = ranking
-        .fitting
-        .iter()
-        .map(|ranked| ranked.cluster.as_str())
-        .collect();
+    let order: Vec<&str> = ranking.fitting.iter().map(|ranked| ranked.cluster.as_str()).collect();
     assert_eq!(order, ["b", "a"]);
     assert_eq!(ranking.fitting[1].score.to_string(), "75.00");
     assert_eq!(ranking.others.len(), 1);
     assert_eq!(ranking.others[0].to_string(), "c needs 2 cpu, 1 free");
     assert_eq!(ranking.target.unwrap().as_str(), chosen(&mut stage, wanted));
-    let to = |target: &str| Terms {
-        target: Some(cluster(target)),
-        ..Terms::default()
-    };
-    let ranking = dry_run(
-        &stage.fleet,
-        &with("r", resources("1", "1Gi"), to("a")),
-        stage.now,
-    );
-    assert_eq!(
-        (ranking.target.unwrap().as_str(), ranking.fitting.len()),
-        ("a", 1)
-    );
-    let ranking = dry_run(
-        &stage.fleet,
-        &with("r", resources("2", "1Gi"), to("c")),
-        stage.now,
-    );
+    let to = |target: &str| Terms { target: Some(cluster(target)), ..Terms::default() };
+    let ranking = dry_run(&stage.fleet, &with("r", resources("1", "1Gi"), to("a")), stage.now);
+    assert_eq!((ranking.target.unwrap().as_str(), ranking.fitting.len()), ("a", 1));
+    let ranking = dry_run(&stage.fleet, &with("r", resources("2", "1Gi"), to("c")), stage.now);
     assert_eq!((ranking.target, ranking.others.len()), (None, 1));
 }
 
@@ -452,19 +322,12 @@ fn fast_and_plain_agree(count: usize, load: Load, strategy: Strategy, seed: u64)
         let wanted = ask("r", Resources::from_amounts(amounts).unwrap());
         let expected = dry_run(&fleet, &wanted, start()).target;
         let by = Actor::Cluster(cluster("r"));
-        let reserve = Command::Reserve {
-            id: id(number),
-            ask: Box::new(wanted),
-            key: None,
-            by,
-        };
+        let reserve = Command::Reserve { id: id(number), ask: Box::new(wanted), key: None, by };
         match decide(&fleet, reserve, start()) {
             Ok(decision) => {
                 fleet.apply_all(decision).unwrap();
                 assert_eq!(
-                    fleet
-                        .reservation(id(number))
-                        .map(|made| made.provider.clone()),
+                    fleet.reservation(id(number)).map(|made| made.provider.clone()),
                     expected
                 );
             }
@@ -500,28 +363,18 @@ fn a_difference_of_one_byte_decides() {
     let wanted = ask("r", Resources::from_amounts([1, 1 << 30, 0, 0]).unwrap());
     let expected = dry_run(&stage.fleet, &wanted, stage.now).target.unwrap();
     assert_eq!(chosen(&mut stage, wanted), expected.as_str());
-    let exact = ask(
-        "r",
-        Resources::from_amounts([1, (32 << 30) + 6, 0, 0]).unwrap(),
-    );
+    let exact = ask("r", Resources::from_amounts([1, (32 << 30) + 6, 0, 0]).unwrap());
     assert_eq!(chosen(&mut stage, exact), "c006");
 }
 
 /// Prices that differ in the ninth decimal are told apart although the columns round them.
 #[test]
 fn a_difference_of_a_billionth_decides_what_is_cheapest() {
-    let policy = Policy {
-        currency: Some("EUR".parse().unwrap()),
-        ..Policy::default()
-    };
+    let policy = Policy { currency: Some("EUR".parse().unwrap()), ..Policy::default() };
     let mut stage = Stage::with(policy);
     for number in 0..150 {
         let mut told = advertisement("64", "64Gi", stage.now);
-        let price = if number == 77 {
-            "0.123456788"
-        } else {
-            "0.123456789"
-        };
+        let price = if number == 77 { "0.123456788" } else { "0.123456789" };
         told.cost = Some(cost(price, "0.05", "0", "EUR"));
         told.allocated = resources(&format!("{number}m"), "0");
         stage.advertise(&format!("c{number:03}"), told).unwrap();

@@ -19,21 +19,11 @@ fn a_price_is_a_plain_decimal() {
         assert_eq!(text.parse::<Price>().unwrap().to_string(), shown, "{text}");
     }
     for text in ["", "-1", "+1", "1e3", "1k", "1,5", "0x1", " 1", "1 ", "."] {
-        assert_eq!(
-            text.parse::<Rate>(),
-            Err(PriceError::NotADecimal),
-            "{text:?}"
-        );
+        assert_eq!(text.parse::<Rate>(), Err(PriceError::NotADecimal), "{text:?}");
     }
-    assert_eq!(
-        "1000000000.000000001".parse::<Rate>(),
-        Err(PriceError::TooLarge)
-    );
+    assert_eq!("1000000000.000000001".parse::<Rate>(), Err(PriceError::TooLarge));
     assert_eq!("9".repeat(40).parse::<Rate>(), Err(PriceError::TooLarge));
-    assert_eq!(
-        "0".repeat(129).parse::<Rate>(),
-        Err(PriceError::NotADecimal)
-    );
+    assert_eq!("0".repeat(129).parse::<Rate>(), Err(PriceError::NotADecimal));
 }
 
 #[test]
@@ -42,11 +32,7 @@ fn a_currency_is_a_short_name() {
         assert_eq!(good.parse::<Currency>().unwrap().to_string(), good);
     }
     for bad in ["", "E R", "\u{20ac}", "0123456789abcdefg", "EUR\n"] {
-        assert_eq!(
-            bad.parse::<Currency>(),
-            Err(PriceError::Currency),
-            "{bad:?}"
-        );
+        assert_eq!(bad.parse::<Currency>(), Err(PriceError::Currency), "{bad:?}");
     }
 }
 
@@ -80,8 +66,5 @@ fn strategies_have_names() {
         assert_eq!(strategy.name().parse(), Ok(strategy));
     }
     let unknown = "best".parse::<Strategy>().unwrap_err().to_string();
-    assert_eq!(
-        unknown,
-        "unknown strategy: use headroom, balanced, cheapest or binpack"
-    );
+    assert_eq!(unknown, "unknown strategy: use headroom, balanced, cheapest or binpack");
 }

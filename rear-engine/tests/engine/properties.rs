@@ -48,20 +48,12 @@ fn histories_reach_what_they_are_meant_to_test() {
         let mut world = World::new(None);
         world.run(&parse(&noise(seed, OP_LENGTH * 150))).unwrap();
         let phase = |name: &str| {
-            world
-                .fleet
-                .reservations()
-                .filter(|kept| kept.phase.name() == name)
-                .count()
+            world.fleet.reservations().filter(|kept| kept.phase.name() == name).count()
         };
         granted += world.fleet.reservations().count();
         active += phase("Active");
         ended += phase("Released") + phase("Failed");
-        overcommitted += world
-            .fleet
-            .clusters()
-            .filter(|kept| kept.is_overcommitted())
-            .count();
+        overcommitted += world.fleet.clusters().filter(|kept| kept.is_overcommitted()).count();
     }
     assert!(
         granted > 300 && active > 10 && ended > 100 && overcommitted > 10,

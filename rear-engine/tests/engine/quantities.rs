@@ -10,7 +10,7 @@ const ANSWERS: &str = include_str!("data/quantities.tsv");
 /// Accepted by Kubernetes as 0, refused by us.
 const EMPTY_MANTISSAS: [&str; 8] = ["e3", "Ki", "m", ".", "+", "-", "+.", "-."];
 
-/// Clamped by Kubernetes to i64::MAX, or beyond what an amount of anything can be: refused by us.
+/// Clamped by Kubernetes to `i64::MAX`, or beyond what an amount of anything can be: refused by us.
 const TOO_LARGE: [&str; 4] = ["8Ei", "9Ei", "1000Ei", "1e100"];
 
 /// Where Kubernetes returns its input instead of a canonical form, and we don't.
@@ -38,44 +38,26 @@ struct Answer {
 }
 
 fn answers() -> impl Iterator<Item = (&'static str, Option<Answer>)> {
-    ANSWERS
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .map(|line| {
-            let mut fields = line.split('\t');
-            let input = fields.next().unwrap().trim_matches('"');
-            let value = fields.next().unwrap();
-            if value == "ERR" {
-                return (input, None);
-            }
-            let printed = fields.next().unwrap();
-            let mut number = || fields.next().unwrap().parse().unwrap();
-            let (units, millis) = (number(), number());
-            (
-                input,
-                Some(Answer {
-                    input,
-                    value,
-                    printed,
-                    units,
-                    millis,
-                }),
-            )
-        })
+    ANSWERS.lines().filter(|line| !line.starts_with('#')).map(|line| {
+        let mut fields = line.split('\t');
+        let input = fields.next().unwrap().trim_matches('"');
+        let value = fields.next().unwrap();
+        if value == "ERR" {
+            return (input, None);
+        }
+        let printed = fields.next().unwrap();
+        let mut number = || fields.next().unwrap().parse().unwrap();
+        let (units, millis) = (number(), number());
+        (input, Some(Answer { input, value, printed, units, millis }))
+    })
 }
 
 fn accepted() -> impl Iterator<Item = (Answer, Quantity)> {
     answers().filter_map(|(input, answer)| {
         let answer = answer?;
         let refused = EMPTY_MANTISSAS.contains(&input) || TOO_LARGE.contains(&input);
-        (!refused).then(|| {
-            (
-                answer,
-                input
-                    .parse()
-                    .unwrap_or_else(|error| panic!("{input}: {error}")),
-            )
-        })
+        (!refused)
+            .then(|| (answer, input.parse().unwrap_or_else(|error| panic!("{input}: {error}"))))
     })
 }
 
@@ -138,73 +120,35 @@ fn overflows(answer: &Answer, steps: i128) -> bool {
 #[test]
 fn an_empty_mantissa_is_refused() {
     for text in EMPTY_MANTISSAS {
-        assert_eq!(
-            text.parse::<Quantity>(),
-            Err(QuantityError::NoDigits),
-            "{text}"
-        );
+        assert_eq!(text.parse::<Quantity>(), Err(QuantityError::NoDigits), "{text}");
     }
 }
 
 #[test]
 fn what_does_not_fit_is_refused_and_not_clamped() {
     for text in TOO_LARGE {
-        assert_eq!(
-            text.parse::<Quantity>(),
-            Err(QuantityError::TooLarge),
-            "{text}"
-        );
+        assert_eq!(text.parse::<Quantity>(), Err(QuantityError::TooLarge), "{text}");
     }
     for (dimension, fits, beyond) in [
-        (
-            Dimension::Memory,
-            "9223372036854775807",
-            "9223372036854775808",
-        ),
-        (
-            Dimension::Memory,
-            "9223372036854775806.1",
-            "9223372036854775807.1",
-        ),
-        (
-            Dimension::Cpu,
-            "9223372036854775.807",
-            "9223372036854775.8071",
-        ),
+        (Dimension::Memory, "9223372036854775807", "9223372036854775808"),
+        (Dimension::Memory, "9223372036854775806.1", "9223372036854775807.1"),
+        (Dimension::Cpu, "9223372036854775.807", "9223372036854775.8071"),
         (Dimension::Storage, "7Ei", "8Ei"),
         (Dimension::Gpu, "9223372036854775807", "9.3E"),
     ] {
         assert!(dimension.parse(fits).is_ok(), "{fits}");
-        assert_eq!(
-            dimension.parse(beyond),
-            Err(QuantityError::TooLarge),
-            "{beyond}"
-        );
+        assert_eq!(dimension.parse(beyond), Err(QuantityError::TooLarge), "{beyond}");
     }
-    assert_eq!(
-        "9223372036854775808Ei".parse::<Quantity>(),
-        Err(QuantityError::TooLarge)
-    );
+    assert_eq!("9223372036854775808Ei".parse::<Quantity>(), Err(QuantityError::TooLarge));
     assert_eq!("1e400".parse::<Quantity>(), Err(QuantityError::TooLarge));
-    assert_eq!(
-        "1e2147483648".parse::<Quantity>(),
-        Err(QuantityError::TooLarge)
-    );
+    assert_eq!("1e2147483648".parse::<Quantity>(), Err(QuantityError::TooLarge));
 }
 
 #[test]
 fn negative_amounts_are_refused_where_an_amount_is_meant() {
     for dimension in Dimension::ALL {
-        assert_eq!(
-            dimension.parse("-1"),
-            Err(QuantityError::Negative),
-            "{dimension}"
-        );
-        assert_eq!(
-            dimension.parse("-1n"),
-            Err(QuantityError::Negative),
-            "{dimension}"
-        );
+        assert_eq!(dimension.parse("-1"), Err(QuantityError::Negative), "{dimension}");
+        assert_eq!(dimension.parse("-1n"), Err(QuantityError::Negative), "{dimension}");
         assert_eq!(dimension.parse("-0"), Ok(0), "{dimension}");
     }
 }
@@ -227,14 +171,8 @@ fn long_texts_are_read_exactly_up_to_the_limit() {
     assert_eq!(Dimension::Memory.parse(&one), Ok(1));
     let tiny = format!("0.{}1", "0".repeat(120));
     assert_eq!(tiny.parse::<Quantity>().unwrap().nanos(), 1);
-    assert_eq!(
-        "1".repeat(129).parse::<Quantity>(),
-        Err(QuantityError::TooLong)
-    );
-    assert_eq!(
-        format!("{}Ki", "1".repeat(126)).parse::<Quantity>(),
-        Err(QuantityError::TooLarge)
-    );
+    assert_eq!("1".repeat(129).parse::<Quantity>(), Err(QuantityError::TooLong));
+    assert_eq!(format!("{}Ki", "1".repeat(126)).parse::<Quantity>(), Err(QuantityError::TooLarge));
 }
 
 #[test]
@@ -243,10 +181,7 @@ fn amounts_are_printed_in_the_notation_of_their_dimension() {
     assert_eq!(Dimension::Cpu.quantity(2000).to_string(), "2");
     assert_eq!(Dimension::Memory.quantity(4 << 30).to_string(), "4Gi");
     assert_eq!(Dimension::Memory.quantity(1023).to_string(), "1023");
-    assert_eq!(
-        Dimension::Storage.quantity(1_000_000).to_string(),
-        "1000000"
-    );
+    assert_eq!(Dimension::Storage.quantity(1_000_000).to_string(), "1000000");
     assert_eq!(Dimension::Gpu.quantity(2).to_string(), "2");
     assert_eq!(Dimension::Gpu.quantity(0).to_string(), "0");
 }

@@ -15,14 +15,10 @@ fn restored() -> Stage {
     before.reserve(ask("r", resources("1", "1Gi")));
     let mut fleet = Fleet::restored(Policy::default(), 2, 1);
     for kept in before.fleet.clusters() {
-        fleet
-            .apply(Change::Cluster(Box::new(kept.record().clone())))
-            .unwrap();
+        fleet.apply(Change::Cluster(Box::new(kept.record().clone()))).unwrap();
     }
     for kept in before.fleet.reservations() {
-        fleet
-            .apply(Change::Reservation(Box::new(kept.clone())))
-            .unwrap();
+        fleet.apply(Change::Reservation(Box::new(kept.clone()))).unwrap();
     }
     fleet.settle();
     let mut stage = Stage::on(fleet);
@@ -32,11 +28,7 @@ fn restored() -> Stage {
 
 fn held(number: u128, amount: Resources, expires_at: Option<Timestamp>) -> Holding {
     let ask = rear_engine::Ask::new(cluster("r"), amount, Terms::default()).unwrap();
-    Holding {
-        reservation: id(number),
-        ask,
-        expires_at,
-    }
+    Holding { reservation: id(number), ask, expires_at }
 }
 
 fn told(stage: &Stage) -> rear_engine::Advertisement {
@@ -61,36 +53,21 @@ fn nothing_is_granted_before_a_provider_has_spoken() {
     // An agent that does not say what it holds is still waited for.
     let told = told(&stage);
     stage.advertise("p", told).unwrap();
-    assert_eq!(
-        stage
-            .refused(ask("r", resources("1", "1Gi")))
-            .candidates
-            .len(),
-        2
-    );
+    assert_eq!(stage.refused(ask("r", resources("1", "1Gi"))).candidates.len(), 2);
 }
 
 #[test]
 fn an_unknown_promise_is_adopted_and_counts_again() {
     let mut stage = restored();
     let told = told(&stage);
-    let decision = stage
-        .advertise_holding("p", told, Some(vec![held(900, two(), None)]))
-        .unwrap();
+    let decision = stage.advertise_holding("p", told, Some(vec![held(900, two(), None)])).unwrap();
     assert_eq!(
         happened(&decision),
-        [
-            &Happening::Advertised,
-            &Happening::Recovered,
-            &Happening::Adopted
-        ]
+        [&Happening::Advertised, &Happening::Recovered, &Happening::Adopted]
     );
     assert_eq!(stage.reserved("p"), resources("3", "3Gi"));
     let adopted = stage.fleet.reservation(id(900)).unwrap();
-    assert_eq!(
-        (&adopted.provider, adopted.requester()),
-        (&cluster("p"), &cluster("r"))
-    );
+    assert_eq!((&adopted.provider, adopted.requester()), (&cluster("p"), &cluster("r")));
     assert!(matches!(adopted.phase, Phase::Reserved(_)));
     stage.reserve(ask("r", resources("1", "1Gi")));
     assert_eq!(stage.available("p"), Resources::NONE);
@@ -100,9 +77,7 @@ fn an_unknown_promise_is_adopted_and_counts_again() {
 fn an_empty_list_is_an_answer_too() {
     let mut stage = restored();
     let told = told(&stage);
-    stage
-        .advertise_holding("p", told, Some(Vec::new()))
-        .unwrap();
+    stage.advertise_holding("p", told, Some(Vec::new())).unwrap();
     let granted = stage.reserve(ask("r", two()));
     assert_eq!(granted.provider, cluster("p"));
 }
@@ -114,35 +89,21 @@ fn what_the_ledger_knows_better_is_not_adopted() {
     let over = stage.now;
     let itself = {
         let ask = rear_engine::Ask::new(cluster("p"), two(), Terms::default()).unwrap();
-        Holding {
-            reservation: id(902),
-            ask,
-            expires_at: None,
-        }
+        Holding { reservation: id(902), ask, expires_at: None }
     };
     let told = told(&stage);
     let holding = vec![
-        Holding {
-            reservation: known,
-            ..held(1, two(), None)
-        },
+        Holding { reservation: known, ..held(1, two(), None) },
         held(901, two(), Some(over)),
         itself,
-        held(
-            903,
-            resources("1", "1Gi"),
-            Some(stage.now.plus("1ns".parse().unwrap())),
-        ),
+        held(903, resources("1", "1Gi"), Some(stage.now.plus("1ns".parse().unwrap()))),
         held(903, two(), None),
     ];
     stage.advertise_holding("p", told, Some(holding)).unwrap();
     assert_eq!(stage.reserved("p"), resources("2", "2Gi"));
     assert!(stage.fleet.reservation(id(901)).is_none());
     assert!(stage.fleet.reservation(id(902)).is_none());
-    assert_eq!(
-        stage.fleet.reservation(id(903)).unwrap().held(),
-        resources("1", "1Gi")
-    );
+    assert_eq!(stage.fleet.reservation(id(903)).unwrap().held(), resources("1", "1Gi"));
 }
 
 #[test]
@@ -152,13 +113,7 @@ fn adoption_may_overcommit_because_the_promise_was_made_before() {
     let holding = vec![held(900, resources("4", "4Gi"), None)];
     let decision = stage.advertise_holding("p", told, Some(holding)).unwrap();
     assert!(happened(&decision).contains(&&Happening::BecameOvercommitted));
-    assert!(
-        stage
-            .fleet
-            .cluster(&cluster("p"))
-            .unwrap()
-            .is_overcommitted()
-    );
+    assert!(stage.fleet.cluster(&cluster("p")).unwrap().is_overcommitted());
 }
 
 #[test]
@@ -166,9 +121,8 @@ fn an_adoption_that_cannot_be_counted_is_refused_whole() {
     let mut stage = restored();
     let most = Resources::from_amounts([i64::MAX.cast_unsigned(), 1, 0, 0]).unwrap();
     let told = told(&stage);
-    let refused = stage
-        .advertise_holding("p", told, Some(vec![held(900, most, None)]))
-        .unwrap_err();
+    let refused =
+        stage.advertise_holding("p", told, Some(vec![held(900, most, None)])).unwrap_err();
     assert!(matches!(refused, Refusal::Ledger { .. }), "{refused}");
     assert_eq!(refused.to_string(), "the ledger of p cannot hold this");
     assert!(stage.fleet.reservation(id(900)).is_none());
@@ -177,21 +131,13 @@ fn an_adoption_that_cannot_be_counted_is_refused_whole() {
 #[test]
 fn an_administrator_ends_the_wait_for_one_or_for_all() {
     let mut stage = restored();
-    let end = |name: Option<&str>| Command::EndRecovery {
-        cluster: name.map(cluster),
-        by: operator(),
-    };
-    assert_eq!(
-        stage.act(end(Some("x"))),
-        Err(Refusal::UnknownCluster(cluster("x")))
-    );
+    let end =
+        |name: Option<&str>| Command::EndRecovery { cluster: name.map(cluster), by: operator() };
+    assert_eq!(stage.act(end(Some("x"))), Err(Refusal::UnknownCluster(cluster("x"))));
     let decision = stage.act(end(Some("q"))).unwrap();
     assert_eq!(happened(&decision), [&Happening::Recovered]);
     assert!(stage.act(end(Some("q"))).unwrap().changes.is_empty());
-    assert_eq!(
-        stage.reserve(ask("r", resources("1", "1Gi"))).provider,
-        cluster("q")
-    );
+    assert_eq!(stage.reserve(ask("r", resources("1", "1Gi"))).provider, cluster("q"));
     stage.act(end(None)).unwrap();
     assert_eq!(stage.reserve(ask("r", two())).provider, cluster("p"));
     // Also for those who come later and never say.
@@ -205,9 +151,7 @@ fn a_new_cluster_is_recovering_until_it_speaks_and_only_in_a_restored_broker() {
     stage.idle("new", "64", "64Gi");
     assert_eq!(stage.refused(ask("r", two())).candidates.len(), 3);
     let told = advertisement("64", "64Gi", stage.now);
-    stage
-        .advertise_holding("new", told, Some(Vec::new()))
-        .unwrap();
+    stage.advertise_holding("new", told, Some(Vec::new())).unwrap();
     assert_eq!(stage.reserve(ask("r", two())).provider, cluster("new"));
     assert_eq!(stage.fleet.incarnation(), 2);
     assert_eq!(Stage::new().fleet.incarnation(), 1);

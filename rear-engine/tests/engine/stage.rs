@@ -29,28 +29,15 @@ impl Stage {
     }
 
     pub(crate) fn on(fleet: Fleet) -> Self {
-        let next = fleet
-            .reservations()
-            .map(|kept| kept.id.to_bits())
-            .max()
-            .unwrap_or_default();
-        Self {
-            witness: Witness::of(&fleet),
-            fleet,
-            now: start(),
-            next,
-        }
+        let next = fleet.reservations().map(|kept| kept.id.to_bits()).max().unwrap_or_default();
+        Self { witness: Witness::of(&fleet), fleet, now: start(), next }
     }
 
     /// Decides, checks with both auditors, applies.
     pub(crate) fn act(&mut self, command: Command) -> Result<Decision, Refusal> {
         let decision = decide(&self.fleet, command, self.now)?;
-        self.witness
-            .observe(&decision, self.now)
-            .expect("no invariant is broken");
-        self.fleet
-            .apply_all(decision.clone())
-            .expect("the decision fits the fleet");
+        self.witness.observe(&decision, self.now).expect("no invariant is broken");
+        self.fleet.apply_all(decision.clone()).expect("the decision fits the fleet");
         assert_eq!(books(&Books::of(&self.fleet)), []);
         Ok(decision)
     }
@@ -76,11 +63,7 @@ impl Stage {
         holding: Option<Vec<Holding>>,
     ) -> Result<Decision, Refusal> {
         let advertisement = Box::new(advertisement);
-        self.act(Command::Advertise {
-            cluster: cluster(name),
-            advertisement,
-            holding,
-        })
+        self.act(Command::Advertise { cluster: cluster(name), advertisement, holding })
     }
 
     pub(crate) fn try_reserve(&mut self, ask: Ask) -> Result<Reservation, Refusal> {
@@ -95,15 +78,9 @@ impl Stage {
         self.next += 1;
         let by = Actor::Cluster(ask.requester().clone());
         let key = key.map(|key| key.parse().unwrap());
-        let decision = self.act(Command::Reserve {
-            id: id(self.next),
-            ask: Box::new(ask),
-            key,
-            by,
-        })?;
-        let Subject::Reservation(made) = decision.subject else {
-            panic!("about a reservation")
-        };
+        let decision =
+            self.act(Command::Reserve { id: id(self.next), ask: Box::new(ask), key, by })?;
+        let Subject::Reservation(made) = decision.subject else { panic!("about a reservation") };
         Ok(self.fleet.reservation(made).expect("it is there").clone())
     }
 
@@ -124,18 +101,11 @@ impl Stage {
     }
 
     pub(crate) fn available(&self, name: &str) -> Resources {
-        self.fleet
-            .cluster(&cluster(name))
-            .unwrap()
-            .available()
-            .unwrap()
-            .shown()
+        self.fleet.cluster(&cluster(name)).unwrap().available().unwrap().shown()
     }
 
     pub(crate) fn free(&self, name: &str, dimension: Dimension) -> String {
-        dimension
-            .quantity(self.available(name).get(dimension))
-            .to_string()
+        dimension.quantity(self.available(name).get(dimension)).to_string()
     }
 
     pub(crate) fn reserved(&self, name: &str) -> Resources {
@@ -148,11 +118,7 @@ pub(crate) fn happened(decision: &Decision) -> Vec<&Happening> {
 }
 
 pub(crate) fn reasons(explained: &NoRoom) -> Vec<String> {
-    explained
-        .candidates
-        .iter()
-        .map(ToString::to_string)
-        .collect()
+    explained.candidates.iter().map(ToString::to_string).collect()
 }
 
 pub(crate) fn of(requester: &str) -> Actor {

@@ -38,10 +38,7 @@ fn the_example_advertisement_scores_52_16() {
     assert_eq!(stage.free("local", Dimension::Cpu), "5950m");
     assert_eq!(stage.free("local", Dimension::Memory), "3597392Ki");
     let local = stage.fleet.cluster(&cluster("local")).unwrap();
-    assert_eq!(
-        displayed(local, Weights::default()).unwrap().to_string(),
-        "52.16"
-    );
+    assert_eq!(displayed(local, Weights::default()).unwrap().to_string(), "52.16");
 }
 
 /// Three equal providers with 6, 3 and 0 pods of 500m/256Mi.
@@ -78,10 +75,7 @@ fn two_in_a_row_see_each_others_lock() {
     let first = stage.reserve(ask("requester", resources("1", "512Mi")));
     let before = stage.available(provider(&first).as_str());
     let second = stage.reserve(ask("requester", resources("1", "512Mi")));
-    assert_eq!(
-        (provider(&first).as_str(), provider(&second).as_str()),
-        ("idle", "idle")
-    );
+    assert_eq!((provider(&first).as_str(), provider(&second).as_str()), ("idle", "idle"));
     let after = stage.available("idle");
     assert_eq!(before.checked_sub(resources("1", "512Mi")), Some(after));
     // The third sees both: half of the idle one is gone, as much as is gone of the other.
@@ -135,9 +129,7 @@ fn a_provider_that_fills_up_is_overcommitted_and_keeps_its_promises() {
     stage.idle("provider", "10", "10Gi");
     let granted = stage.reserve(ask("borrower", resources("8", "8Gi")));
 
-    let decision = stage
-        .advertise("provider", advertisement("6", "10Gi", stage.now))
-        .unwrap();
+    let decision = stage.advertise("provider", advertisement("6", "10Gi", stage.now)).unwrap();
     assert!(happened(&decision).contains(&&Happening::BecameOvercommitted));
     assert_eq!(stage.available("provider"), resources("0", "2Gi"));
     assert_eq!(stage.reserved("provider"), resources("8", "8Gi"));
@@ -145,9 +137,7 @@ fn a_provider_that_fills_up_is_overcommitted_and_keeps_its_promises() {
     let refused = stage.refused(ask("other", resources("1m", "1Mi")));
     assert_eq!(reasons(&refused), ["provider is overcommitted"]);
 
-    let decision = stage
-        .advertise("provider", advertisement("9", "10Gi", stage.now))
-        .unwrap();
+    let decision = stage.advertise("provider", advertisement("9", "10Gi", stage.now)).unwrap();
     assert!(happened(&decision).contains(&&Happening::NoLongerOvercommitted));
     stage.reserve(ask("other", resources("1", "2Gi")));
 }

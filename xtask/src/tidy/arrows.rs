@@ -20,10 +20,7 @@ const ARROWS: &[(&str, May)] = &[
     ("rear-store", May::Use(&["rear-engine"])),
     ("rear-api", May::Use(&["rear-engine"])),
     ("rear-agent-sdk", May::Use(&["rear-engine", "rear-api"])),
-    (
-        "rear-broker",
-        May::Use(&["rear-engine", "rear-store", "rear-api", "rear-agent-sdk"]),
-    ),
+    ("rear-broker", May::Use(&["rear-engine", "rear-store", "rear-api", "rear-agent-sdk"])),
     ("rear-agent", May::Use(&["rear-agent-sdk", "rear-api"])),
     ("rearctl", May::Use(&["rear-agent-sdk", "rear-api"])),
     ("rear-benches", May::UseAnything),
@@ -57,10 +54,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 fn crates(tree: &Tree) -> Vec<Crate> {
-    let workspace = tree
-        .text(Path::new("Cargo.toml"))
-        .map(toml::entries)
-        .unwrap_or_default();
+    let workspace = tree.text(Path::new("Cargo.toml")).map(toml::entries).unwrap_or_default();
     let renames = workspace_renames(&workspace);
     let with_dependencies = |package: Package| Crate {
         dependencies: dependencies(&package.entries, &renames),
@@ -70,10 +64,7 @@ fn crates(tree: &Tree) -> Vec<Crate> {
 }
 
 fn arrows_from(name: &str) -> Option<&'static May> {
-    ARROWS
-        .iter()
-        .find(|(from, _)| *from == name)
-        .map(|(_, may)| may)
+    ARROWS.iter().find(|(from, _)| *from == name).map(|(_, may)| may)
 }
 
 fn unknown_crate(of_ours: &Crate) -> Option<Finding> {
@@ -98,10 +89,7 @@ fn forbidden_arrow(from: &Crate, to: &Dependency) -> Option<Finding> {
         Finding::new(
             &from.package.manifest,
             to.line,
-            format!(
-                "`{}` must not depend on `{}`",
-                from.package.name, to.package
-            ),
+            format!("`{}` must not depend on `{}`", from.package.name, to.package),
             "move the code to the layer where it belongs",
         )
     })
@@ -138,10 +126,8 @@ fn cycle(crates: &[Crate], from: &Crate, to: &Dependency) -> Option<Finding> {
 }
 
 fn reachable<'a>(crates: &'a [Crate], start: &'a str) -> BTreeSet<&'a str> {
-    let by_name: BTreeMap<_, _> = crates
-        .iter()
-        .map(|of_ours| (of_ours.package.name.as_str(), of_ours))
-        .collect();
+    let by_name: BTreeMap<_, _> =
+        crates.iter().map(|of_ours| (of_ours.package.name.as_str(), of_ours)).collect();
     let mut seen = BTreeSet::new();
     let mut next = vec![start];
     while let Some(name) = next.pop() {
@@ -177,18 +163,9 @@ mod tests {
                 "rear-engine",
                 "[dependencies]\nthiserror = \"2\"\n[dev-dependencies]\nproptest = \"1\"",
             ),
-            (
-                "rear-store",
-                "[dependencies]\nrear-engine.workspace = true\nredb = \"4\"",
-            ),
-            (
-                "rear-broker",
-                "[dependencies]\nrear-store.workspace = true\ntokio = \"1\"",
-            ),
-            (
-                "rear-benches",
-                "[dependencies]\nrear-broker.workspace = true",
-            ),
+            ("rear-store", "[dependencies]\nrear-engine.workspace = true\nredb = \"4\""),
+            ("rear-broker", "[dependencies]\nrear-store.workspace = true\ntokio = \"1\""),
+            ("rear-benches", "[dependencies]\nrear-broker.workspace = true"),
             ("xtask", "[dependencies]\nclap = \"4\""),
         ]);
         assert_eq!(findings, [""; 0]);
@@ -196,16 +173,11 @@ mod tests {
 
     #[test]
     fn an_arrow_upwards_is_found_at_its_line() {
-        let findings = found(&[(
-            "rear-store",
-            "[dependencies]\nclap = \"4\"\nrear-api = \"0\"",
-        )]);
+        let findings = found(&[("rear-store", "[dependencies]\nclap = \"4\"\nrear-api = \"0\"")]);
         assert_eq!(
             findings,
-            [
-                "rear-store/Cargo.toml:5: `rear-store` must not depend on `rear-api`: \
-              move the code to the layer where it belongs"
-            ]
+            ["rear-store/Cargo.toml:5: `rear-store` must not depend on `rear-api`: \
+              move the code to the layer where it belongs"]
         );
     }
 
@@ -227,10 +199,8 @@ mod tests {
         )]);
         assert_eq!(
             findings,
-            [
-                "rear-engine/Cargo.toml:6: the engine must not depend on `rand`: take what it \
-              gives as an argument: the engine has no IO, clock or randomness"
-            ]
+            ["rear-engine/Cargo.toml:6: the engine must not depend on `rand`: take what it \
+              gives as an argument: the engine has no IO, clock or randomness"]
         );
     }
 
@@ -239,10 +209,8 @@ mod tests {
         let findings = found(&[("rear-extra", "")]);
         assert_eq!(
             findings,
-            [
-                "rear-extra/Cargo.toml:1: nothing says what `rear-extra` may depend on: \
-              add it to the arrows of `cargo xtask tidy`"
-            ]
+            ["rear-extra/Cargo.toml:1: nothing says what `rear-extra` may depend on: \
+              add it to the arrows of `cargo xtask tidy`"]
         );
     }
 
@@ -251,25 +219,17 @@ mod tests {
         let engine = ("rear-engine", "[dev-dependencies]\nrear-store = \"0\"");
         let apart = found(&[engine, ("rear-store", "")]);
         assert_eq!(apart, [""; 0]);
-        let circle = found(&[
-            engine,
-            ("rear-store", "[dependencies]\nrear-engine = \"0\""),
-        ]);
+        let circle = found(&[engine, ("rear-store", "[dependencies]\nrear-engine = \"0\"")]);
         assert_eq!(
             circle,
-            [
-                "rear-engine/Cargo.toml:4: `rear-store` depends on `rear-engine` in turn: \
-              move the test to the crate further up"
-            ]
+            ["rear-engine/Cargo.toml:4: `rear-store` depends on `rear-engine` in turn: \
+              move the test to the crate further up"]
         );
     }
 
     #[test]
     fn a_crate_may_turn_on_its_own_features_for_its_tests() {
-        let itself = (
-            "rear-api",
-            "[dev-dependencies]\nrear-api = { path = \".\" }",
-        );
+        let itself = ("rear-api", "[dev-dependencies]\nrear-api = { path = \".\" }");
         assert_eq!(found(&[itself]), [""; 0]);
     }
 }

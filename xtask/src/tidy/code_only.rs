@@ -80,18 +80,11 @@ fn end_of_character(text: &str, at: usize) -> Option<usize> {
 
 /// `r"…"` and `r#"…"#`, also after a `b` or `c`; neither a name that ends in `r` nor `r#name`.
 fn end_of_raw_string(bytes: &[u8], at: usize) -> Option<usize> {
-    let prefix = if at > 0 && matches!(bytes[at - 1], b'b' | b'c') {
-        at - 1
-    } else {
-        at
-    };
+    let prefix = if at > 0 && matches!(bytes[at - 1], b'b' | b'c') { at - 1 } else { at };
     if prefix > 0 && is_word_byte(bytes[prefix - 1]) {
         return None;
     }
-    let hashes = bytes[at + 1..]
-        .iter()
-        .take_while(|byte| **byte == b'#')
-        .count();
+    let hashes = bytes[at + 1..].iter().take_while(|byte| **byte == b'#').count();
     let quote = at + 1 + hashes;
     if bytes.get(quote) != Some(&b'"') {
         return None;
@@ -121,11 +114,7 @@ mod tests {
     fn words(text: &str) -> Vec<String> {
         let code = code_only(text);
         assert_eq!(code.len(), text.len(), "the length stays: {text}");
-        assert_eq!(
-            code.lines().count(),
-            text.lines().count(),
-            "the lines stay: {text}"
-        );
+        assert_eq!(code.lines().count(), text.lines().count(), "the lines stay: {text}");
         code.split_whitespace().map(str::to_owned).collect()
     }
 
@@ -151,13 +140,7 @@ mod tests {
 
     #[test]
     fn lifetimes_names_and_operators_stay() {
-        for text in [
-            "&'a str",
-            "r#try + for",
-            "a / b * c",
-            "'outer: loop",
-            "for_r \u{e9}",
-        ] {
+        for text in ["&'a str", "r#try + for", "a / b * c", "'outer: loop", "for_r \u{e9}"] {
             assert_eq!(words(text).join(" "), text);
         }
     }
@@ -169,14 +152,8 @@ mod tests {
 
     #[test]
     fn what_never_ends_is_blanked_to_the_end() {
-        for text in [
-            "a \"gone",
-            "a /* gone",
-            "a r##\"gone\"#",
-            "a '\\",
-            "a \"gone\\",
-            "a // gone",
-        ] {
+        for text in ["a \"gone", "a /* gone", "a r##\"gone\"#", "a '\\", "a \"gone\\", "a // gone"]
+        {
             assert_eq!(words(text), ["a"], "{text}");
         }
     }

@@ -92,11 +92,7 @@ impl Reader<'_> {
             Some(b';') if !name.is_empty() => {
                 let inside = self.blocks.iter().flatten().cloned().collect();
                 let attributes = mem::take(&mut self.attributes);
-                self.found.push(Declaration {
-                    inside,
-                    name,
-                    attributes,
-                });
+                self.found.push(Declaration { inside, name, attributes });
             }
             _ => {}
         }
@@ -150,10 +146,7 @@ mod tests {
     use super::*;
 
     fn names(text: &str) -> Vec<String> {
-        declarations(text)
-            .into_iter()
-            .map(|declaration| declaration.name)
-            .collect()
+        declarations(text).into_iter().map(|declaration| declaration.name).collect()
     }
 
     #[test]
@@ -173,13 +166,9 @@ mod tests {
 
     #[test]
     fn words_that_only_look_alike_declare_nothing() {
-        for text in [
-            "// mod x;",
-            "let a = \"mod x;\";",
-            "mod x { fn f() {} }",
-            "$(mod $x;)*",
-            "model x;",
-        ] {
+        for text in
+            ["// mod x;", "let a = \"mod x;\";", "mod x { fn f() {} }", "$(mod $x;)*", "model x;"]
+        {
             assert_eq!(names(text), [""; 0], "{text}");
         }
     }
@@ -187,10 +176,7 @@ mod tests {
     #[test]
     fn the_modules_around_a_declaration_are_known() {
         let found = declarations("mod a { mod b { fn f() {} mod x; } mod y; }\nmod z;");
-        let around: Vec<_> = found
-            .iter()
-            .map(|declaration| declaration.inside.join("/"))
-            .collect();
+        let around: Vec<_> = found.iter().map(|declaration| declaration.inside.join("/")).collect();
         assert_eq!(around, ["a/b", "a", ""]);
     }
 

@@ -109,11 +109,7 @@ mod tests {
             "[dependencies]\ntime = { package = \"clock\", version = \"1\" }",
             "\n[dependencies.time]\nversion = \"1\"\npackage = \"clock\"",
         ] {
-            assert_eq!(
-                found(manifest),
-                [("clock".to_owned(), Kind::Normal, 2)],
-                "{manifest}"
-            );
+            assert_eq!(found(manifest), [("clock".to_owned(), Kind::Normal, 2)], "{manifest}");
         }
     }
 

@@ -20,23 +20,13 @@ impl Finding {
         what: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Self {
-        Self {
-            path: path.to_path_buf(),
-            line,
-            what: what.into(),
-            remedy: remedy.into(),
-        }
+        Self { path: path.to_path_buf(), line, what: what.into(), remedy: remedy.into() }
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            path,
-            line,
-            what,
-            remedy,
-        } = self;
+        let Self { path, line, what, remedy } = self;
         write!(f, "{}:{line}: {what}: {remedy}", path.display())
     }
 }

@@ -4,11 +4,8 @@ use super::code_only::{code_only, is_word_byte};
 use super::finding::Finding;
 use super::tree::Tree;
 
-const MACROS: &[(&str, &str)] = &[
-    ("todo!", "write the code"),
-    ("unimplemented!", "write the code"),
-    ("dbg!", "delete it"),
-];
+const MACROS: &[(&str, &str)] =
+    &[("todo!", "write the code"), ("unimplemented!", "write the code"), ("dbg!", "delete it")];
 const IGNORED_TEST: (&str, &str) = ("#[ignore", "make the test run, or delete it");
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -26,19 +23,12 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 
 fn leftovers(line: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let macros = MACROS.iter().filter(move |(word, _)| has_word(line, word));
-    macros
-        .chain(
-            [&IGNORED_TEST]
-                .into_iter()
-                .filter(move |(word, _)| line.contains(word)),
-        )
-        .copied()
+    macros.chain([&IGNORED_TEST].into_iter().filter(move |(word, _)| line.contains(word))).copied()
 }
 
 /// Whether the word begins somewhere, not as the end of a longer name.
 fn has_word(line: &str, word: &str) -> bool {
-    line.match_indices(word)
-        .any(|(at, _)| at == 0 || !is_word_byte(line.as_bytes()[at - 1]))
+    line.match_indices(word).any(|(at, _)| at == 0 || !is_word_byte(line.as_bytes()[at - 1]))
 }
 
 #[cfg(test)]
@@ -55,19 +45,10 @@ mod tests {
     #[test]
     fn each_leftover_is_found() {
         assert_eq!(
-            found(
-                "a.rs",
-                "fn a() {\n    todo!()\n}\nfn b() { unimplemented!{} }\n"
-            ),
-            [
-                "a.rs:2: `todo!`: write the code",
-                "a.rs:4: `unimplemented!`: write the code"
-            ]
+            found("a.rs", "fn a() {\n    todo!()\n}\nfn b() { unimplemented!{} }\n"),
+            ["a.rs:2: `todo!`: write the code", "a.rs:4: `unimplemented!`: write the code"]
         );
-        assert_eq!(
-            found("a.rs", "let a = dbg!(1);"),
-            ["a.rs:1: `dbg!`: delete it"]
-        );
+        assert_eq!(found("a.rs", "let a = dbg!(1);"), ["a.rs:1: `dbg!`: delete it"]);
         assert_eq!(
             found("a.rs", "#[test]\n#[ignore = \"slow\"]\nfn a() {}\n"),
             ["a.rs:2: `#[ignore`: make the test run, or delete it"]
@@ -76,10 +57,7 @@ mod tests {
 
     #[test]
     fn talking_about_one_is_fine() {
-        assert_eq!(
-            found("a.rs", "// dbg!(1)\nlet a = \"todo!()\"; mytodo!();\n"),
-            [""; 0]
-        );
+        assert_eq!(found("a.rs", "// dbg!(1)\nlet a = \"todo!()\"; mytodo!();\n"), [""; 0]);
         assert_eq!(found("a.md", "Never write `todo!()`.\n"), [""; 0]);
     }
 }

@@ -27,9 +27,7 @@ fn prose(text: &str) -> Vec<(usize, String)> {
     let mut fence: Option<&str> = None;
     let mut lines = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
-        let mark = ["```", "~~~"]
-            .into_iter()
-            .find(|mark| line.trim_start().starts_with(mark));
+        let mark = ["```", "~~~"].into_iter().find(|mark| line.trim_start().starts_with(mark));
         match (fence, mark) {
             (None, None) => lines.push((number, without_code(line))),
             (None, Some(_)) => fence = mark,
@@ -83,11 +81,7 @@ fn leads_somewhere(tree: &Tree, from: &Path, target: &str) -> bool {
     {
         return true;
     }
-    let file = target
-        .split(['#', '?'])
-        .next()
-        .unwrap_or(target)
-        .replace("%20", " ");
+    let file = target.split(['#', '?']).next().unwrap_or(target).replace("%20", " ");
     // As on hosting sites, a leading slash means the root of the project.
     let path = match file.strip_prefix('/') {
         Some(from_root) => Path::new(from_root).to_path_buf(),
@@ -99,9 +93,7 @@ fn leads_somewhere(tree: &Tree, from: &Path, target: &str) -> bool {
 fn has_scheme(target: &str) -> bool {
     target.split_once(':').is_some_and(|(scheme, _)| {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
     })
 }
 
@@ -125,10 +117,8 @@ mod tests {
     fn a_link_to_a_missing_file_is_found_at_its_line() {
         assert_eq!(
             found("# Guide\n\nSee [this](README.md#top) and [that](../README.md).\n"),
-            [
-                "docs/guide.md:3: the link to `README.md#top` leads nowhere: \
-              correct the path, or delete the link"
-            ]
+            ["docs/guide.md:3: the link to `README.md#top` leads nowhere: \
+              correct the path, or delete the link"]
         );
     }
 
@@ -162,11 +152,7 @@ mod tests {
 
     #[test]
     fn code_holds_no_links() {
-        for text in [
-            "```\n[a](none.md)\n```",
-            "~~~ md\n```\n[a](none.md)\n~~~",
-            "`[a](none.md)`",
-        ] {
+        for text in ["```\n[a](none.md)\n```", "~~~ md\n```\n[a](none.md)\n~~~", "`[a](none.md)`"] {
             assert_eq!(found(text), [""; 0], "{text}");
         }
     }

@@ -4,11 +4,7 @@ use super::finding::Finding;
 use super::tree::Tree;
 
 /// Each is put together from parts, so that this file holds none of them.
-const DIRECTORIES: &[&str] = &[
-    concat!("/", "work/"),
-    concat!("/", "root/"),
-    concat!("/", "farm/"),
-];
+const DIRECTORIES: &[&str] = &[concat!("/", "work/"), concat!("/", "root/"), concat!("/", "farm/")];
 
 /// The directories that hold one directory for each person.
 const HOMES: &[&str] = &[concat!("/", "home/"), concat!("/", "Users/")];
@@ -32,13 +28,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 
 /// The first machine path of the line.
 fn machine_path(line: &str) -> Option<&str> {
-    let directories = DIRECTORIES
-        .iter()
-        .flat_map(|directory| absolute(line, directory));
-    let homes = HOMES
-        .iter()
-        .flat_map(|homes| absolute(line, homes))
-        .filter(|path| names_a_person(path));
+    let directories = DIRECTORIES.iter().flat_map(|directory| absolute(line, directory));
+    let homes =
+        HOMES.iter().flat_map(|homes| absolute(line, homes)).filter(|path| names_a_person(path));
     directories.chain(homes).map(shortened).next()
 }
 

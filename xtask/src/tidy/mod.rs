@@ -43,11 +43,7 @@ pub(crate) fn run(root: &Path) -> Result<(), Failed> {
     }
     let files = tree.files().count();
     println!("tidy: {} findings in {files} files", findings.len());
-    if findings.is_empty() {
-        Ok(())
-    } else {
-        Err(Failed)
-    }
+    if findings.is_empty() { Ok(()) } else { Err(Failed) }
 }
 
 fn findings(tree: &Tree) -> Vec<Finding> {
@@ -70,10 +66,8 @@ mod tests {
             ("odd/src/lost.rs", ""),
         ]);
         let shown = finding::shown(&findings(&Tree::walked(planted.root())));
-        let places: Vec<_> = shown
-            .iter()
-            .map(|line| line.split(": ").next().unwrap_or_default())
-            .collect();
+        let places: Vec<_> =
+            shown.iter().map(|line| line.split(": ").next().unwrap_or_default()).collect();
         assert_eq!(
             places,
             [

@@ -21,20 +21,13 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 fn is_source(path: &Path) -> bool {
-    path.components()
-        .any(|component| component == Component::Normal("src".as_ref()))
+    path.components().any(|component| component == Component::Normal("src".as_ref()))
 }
 
 fn opens_with_docs(text: &str) -> bool {
     let opening = after_preamble(text);
-    let sentence = opening
-        .strip_prefix("//!")
-        .or_else(|| opening.strip_prefix("/*!"));
-    sentence.is_some_and(|rest| {
-        rest.lines()
-            .next()
-            .is_some_and(|line| !line.trim().is_empty())
-    })
+    let sentence = opening.strip_prefix("//!").or_else(|| opening.strip_prefix("/*!"));
+    sentence.is_some_and(|rest| rest.lines().next().is_some_and(|line| !line.trim().is_empty()))
 }
 
 /// What follows a licence in plain comments and attributes of the file.
@@ -47,9 +40,7 @@ fn after_preamble(text: &str) -> &str {
 }
 
 fn preamble_length(rest: &str) -> Option<usize> {
-    let is_docs = ["//!", "///", "/*!", "/**"]
-        .iter()
-        .any(|mark| rest.starts_with(mark));
+    let is_docs = ["//!", "///", "/*!", "/**"].iter().any(|mark| rest.starts_with(mark));
     if is_docs {
         None
     } else if rest.starts_with("//") || (rest.starts_with("#!") && !rest.starts_with("#![")) {
@@ -92,10 +83,8 @@ mod tests {
         ]);
         assert_eq!(
             shown(&check(&Tree::walked(planted.root()))),
-            [
-                "a/src/inner/bare.rs:1: the file does not say what lives in it: \
-              begin it with a `//!` sentence"
-            ]
+            ["a/src/inner/bare.rs:1: the file does not say what lives in it: \
+              begin it with a `//!` sentence"]
         );
     }
 

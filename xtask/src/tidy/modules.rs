@@ -14,46 +14,21 @@ pub(super) struct SourceFile {
 
 /// Every file in which a module that this file declares may live.
 pub(super) fn declared_files(file: &SourceFile, text: &str) -> Vec<SourceFile> {
-    declarations(text)
-        .iter()
-        .flat_map(|declaration| places(file, declaration))
-        .collect()
+    declarations(text).iter().flat_map(|declaration| places(file, declaration)).collect()
 }
 
 fn places(file: &SourceFile, declaration: &Declaration) -> Vec<SourceFile> {
     let here = file.path.parent().unwrap_or(Path::new(""));
-    let submodules = if file.beside {
-        here.to_path_buf()
-    } else {
-        file.path.with_extension("")
-    };
-    let nested = declaration
-        .inside
-        .iter()
-        .fold(submodules, |path, module| path.join(module));
-    let base = if declaration.inside.is_empty() {
-        here
-    } else {
-        nested.as_path()
-    };
+    let submodules = if file.beside { here.to_path_buf() } else { file.path.with_extension("") };
+    let nested = declaration.inside.iter().fold(submodules, |path, module| path.join(module));
+    let base = if declaration.inside.is_empty() { here } else { nested.as_path() };
     let Attributes { paths, conditional } = &declaration.attributes;
-    let mut places: Vec<_> = paths
-        .iter()
-        .map(|path| SourceFile {
-            path: base.join(path),
-            beside: true,
-        })
-        .collect();
+    let mut places: Vec<_> =
+        paths.iter().map(|path| SourceFile { path: base.join(path), beside: true }).collect();
     if places.is_empty() || *conditional {
         let name = &declaration.name;
-        places.push(SourceFile {
-            path: nested.join(format!("{name}.rs")),
-            beside: false,
-        });
-        places.push(SourceFile {
-            path: nested.join(name).join("mod.rs"),
-            beside: true,
-        });
+        places.push(SourceFile { path: nested.join(format!("{name}.rs")), beside: false });
+        places.push(SourceFile { path: nested.join(name).join("mod.rs"), beside: true });
     }
     places
 }
@@ -64,14 +39,8 @@ mod tests {
 
     /// The files that the text of `src/a.rs` may declare.
     fn files(text: &str) -> Vec<String> {
-        let file = SourceFile {
-            path: "src/a.rs".into(),
-            beside: false,
-        };
-        declared_files(&file, text)
-            .iter()
-            .map(|file| file.path.display().to_string())
-            .collect()
+        let file = SourceFile { path: "src/a.rs".into(), beside: false };
+        declared_files(&file, text).iter().map(|file| file.path.display().to_string()).collect()
     }
 
     #[test]
@@ -81,18 +50,10 @@ mod tests {
 
     #[test]
     fn modules_of_a_first_file_lie_beside_it() {
-        let file = SourceFile {
-            path: "tests/all/main.rs".into(),
-            beside: true,
-        };
-        let paths: Vec<_> = declared_files(&file, "mod x;")
-            .into_iter()
-            .map(|file| file.path)
-            .collect();
-        assert_eq!(
-            paths,
-            [Path::new("tests/all/x.rs"), Path::new("tests/all/x/mod.rs")]
-        );
+        let file = SourceFile { path: "tests/all/main.rs".into(), beside: true };
+        let paths: Vec<_> =
+            declared_files(&file, "mod x;").into_iter().map(|file| file.path).collect();
+        assert_eq!(paths, [Path::new("tests/all/x.rs"), Path::new("tests/all/x/mod.rs")]);
     }
 
     #[test]
@@ -112,14 +73,8 @@ mod tests {
 
     #[test]
     fn a_path_takes_the_place_of_the_usual_files() {
-        assert_eq!(
-            files("#[path = \"odd/name.rs\"]\n#[cfg(test)]\nmod x;"),
-            ["src/odd/name.rs"]
-        );
-        assert_eq!(
-            files("mod o { #[path = \"name.rs\"] mod x; }"),
-            ["src/a/o/name.rs"]
-        );
+        assert_eq!(files("#[path = \"odd/name.rs\"]\n#[cfg(test)]\nmod x;"), ["src/odd/name.rs"]);
+        assert_eq!(files("mod o { #[path = \"name.rs\"] mod x; }"), ["src/a/o/name.rs"]);
     }
 
     #[test]

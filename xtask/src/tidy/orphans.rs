@@ -11,44 +11,28 @@ use super::tree::{Tree, normalised};
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let packages = packages(tree);
-    let roots = packages
-        .iter()
-        .flat_map(|package| target_roots(tree, package));
+    let roots = packages.iter().flat_map(|package| target_roots(tree, package));
     let compiled = compiled_files(tree, roots);
     tree.texts_with_extension("rs")
         .filter(|(path, _)| owner(&packages, path).is_some() && !compiled.contains(*path))
         .map(|(path, _)| {
-            Finding::new(
-                path,
-                1,
-                "no `mod` declares this file",
-                "declare it, or delete it",
-            )
+            Finding::new(path, 1, "no `mod` declares this file", "declare it, or delete it")
         })
         .collect()
 }
 
 /// Follows the declarations from the first file of each target.
 fn compiled_files(tree: &Tree, roots: impl Iterator<Item = PathBuf>) -> BTreeSet<PathBuf> {
-    let mut next: Vec<_> = roots
-        .map(|path| SourceFile { path, beside: true })
-        .collect();
+    let mut next: Vec<_> = roots.map(|path| SourceFile { path, beside: true }).collect();
     let mut seen = BTreeSet::new();
     while let Some(file) = next.pop() {
         let Some(text) = tree.text(&file.path) else {
             continue;
         };
         if seen.insert(file.clone()) {
-            next.extend(
-                declared_files(&file, text)
-                    .into_iter()
-                    .filter_map(|declared| {
-                        Some(SourceFile {
-                            path: normalised(&declared.path)?,
-                            ..declared
-                        })
-                    }),
-            );
+            next.extend(declared_files(&file, text).into_iter().filter_map(|declared| {
+                Some(SourceFile { path: normalised(&declared.path)?, ..declared })
+            }));
         }
     }
     seen.into_iter().map(|file| file.path).collect()
@@ -83,10 +67,7 @@ mod tests {
     #[test]
     fn both_layouts_of_a_module_with_submodules_are_followed() {
         let findings = found(&[
-            (
-                "p/src/main.rs",
-                "mod a;\npub(crate) mod b;\n#[path = \"odd.rs\"]\nmod c;\n",
-            ),
+            ("p/src/main.rs", "mod a;\npub(crate) mod b;\n#[path = \"odd.rs\"]\nmod c;\n"),
             ("p/src/a.rs", "mod part;"),
             ("p/src/a/part.rs", ""),
             ("p/src/b/mod.rs", "pub mod part;"),

@@ -15,17 +15,12 @@ pub(super) struct Package {
 impl Package {
     /// The value of a key such as `package.name`.
     pub(super) fn value(&self, key: &[&str]) -> Option<&str> {
-        self.entries
-            .iter()
-            .find(|entry| entry.key == key)
-            .map(|entry| entry.value.as_str())
+        self.entries.iter().find(|entry| entry.key == key).map(|entry| entry.value.as_str())
     }
 }
 
 pub(super) fn packages(tree: &Tree) -> Vec<Package> {
-    tree.texts()
-        .filter_map(|(path, text)| package(path, text))
-        .collect()
+    tree.texts().filter_map(|(path, text)| package(path, text)).collect()
 }
 
 fn package(manifest: &Path, text: &str) -> Option<Package> {
@@ -33,18 +28,9 @@ fn package(manifest: &Path, text: &str) -> Option<Package> {
         return None;
     }
     let entries = toml::entries(text);
-    let name = entries
-        .iter()
-        .find(|entry| entry.key == ["package", "name"])?
-        .value
-        .clone();
+    let name = entries.iter().find(|entry| entry.key == ["package", "name"])?.value.clone();
     let directory = manifest.parent()?.to_path_buf();
-    Some(Package {
-        name,
-        directory,
-        manifest: manifest.to_path_buf(),
-        entries,
-    })
+    Some(Package { name, directory, manifest: manifest.to_path_buf(), entries })
 }
 
 /// The package whose directory holds the file most closely.

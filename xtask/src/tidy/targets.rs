@@ -13,33 +13,15 @@ struct Discovery {
 }
 
 const DISCOVERIES: &[Discovery] = &[
-    Discovery {
-        table: "bin",
-        directory: "src/bin",
-        switch: "autobins",
-    },
-    Discovery {
-        table: "test",
-        directory: "tests",
-        switch: "autotests",
-    },
-    Discovery {
-        table: "example",
-        directory: "examples",
-        switch: "autoexamples",
-    },
-    Discovery {
-        table: "bench",
-        directory: "benches",
-        switch: "autobenches",
-    },
+    Discovery { table: "bin", directory: "src/bin", switch: "autobins" },
+    Discovery { table: "test", directory: "tests", switch: "autotests" },
+    Discovery { table: "example", directory: "examples", switch: "autoexamples" },
+    Discovery { table: "bench", directory: "benches", switch: "autobenches" },
 ];
 
 /// The first file of every target, as far as the tree has them.
 pub(super) fn target_roots(tree: &Tree, package: &Package) -> Vec<PathBuf> {
-    let mut candidates = ["src/lib.rs", "src/main.rs", "build.rs"]
-        .map(PathBuf::from)
-        .to_vec();
+    let mut candidates = ["src/lib.rs", "src/main.rs", "build.rs"].map(PathBuf::from).to_vec();
     candidates.extend(named_paths(package).map(PathBuf::from));
     for discovery in DISCOVERIES {
         candidates.extend(named_targets(package, discovery));
@@ -48,11 +30,7 @@ pub(super) fn target_roots(tree: &Tree, package: &Package) -> Vec<PathBuf> {
         }
     }
     let below_package = |path: PathBuf| normalised(&package.directory.join(path));
-    candidates
-        .into_iter()
-        .filter_map(below_package)
-        .filter(|path| tree.contains(path))
-        .collect()
+    candidates.into_iter().filter_map(below_package).filter(|path| tree.contains(path)).collect()
 }
 
 /// `[lib] path`, `[[bin]] path` and the like, and `[package] build`.
@@ -61,9 +39,7 @@ fn named_paths(package: &Package) -> impl Iterator<Item = &str> {
         let key: Vec<_> = entry.key.iter().map(String::as_str).collect();
         let names_a_file = match key.as_slice() {
             ["lib", "path"] | ["package", "build"] => true,
-            [table, _, "path"] => DISCOVERIES
-                .iter()
-                .any(|discovery| discovery.table == *table),
+            [table, _, "path"] => DISCOVERIES.iter().any(|discovery| discovery.table == *table),
             _ => false,
         };
         names_a_file.then_some(entry.value.as_str())
@@ -80,10 +56,7 @@ fn named_targets(package: &Package, discovery: &Discovery) -> Vec<PathBuf> {
         .filter(|entry| entry.key[2] == "name")
         .flat_map(|entry| {
             let name = &entry.value;
-            [
-                directory.join(format!("{name}.rs")),
-                directory.join(name).join("main.rs"),
-            ]
+            [directory.join(format!("{name}.rs")), directory.join(name).join("main.rs")]
         })
         .collect()
 }
@@ -111,22 +84,14 @@ mod tests {
     /// The roots of a package with this manifest and these files.
     fn roots(manifest: &str, files: &[&str]) -> Vec<String> {
         let planted = Planted::new(&[]);
-        planted.write(
-            "p/Cargo.toml",
-            format!("[package]\nname = \"p\"\n{manifest}").as_bytes(),
-        );
+        planted.write("p/Cargo.toml", format!("[package]\nname = \"p\"\n{manifest}").as_bytes());
         for file in files {
             planted.write(&format!("p/{file}"), b"");
         }
         let tree = Tree::walked(planted.root());
         let mut roots: Vec<_> = target_roots(&tree, &packages(&tree)[0])
             .iter()
-            .map(|path| {
-                path.strip_prefix("p")
-                    .expect("below the package")
-                    .display()
-                    .to_string()
-            })
+            .map(|path| path.strip_prefix("p").expect("below the package").display().to_string())
             .collect();
         roots.sort();
         roots.dedup();
@@ -146,12 +111,7 @@ mod tests {
             "tests/all/main.rs",
             "tests/single.rs",
         ];
-        let others = [
-            "src/inner.rs",
-            "src/bin/two/part.rs",
-            "tests/all/part.rs",
-            "tests/data.txt",
-        ];
+        let others = ["src/inner.rs", "src/bin/two/part.rs", "tests/all/part.rs", "tests/data.txt"];
         assert_eq!(roots("", &[&expected[..], &others[..]].concat()), expected);
     }
 
@@ -160,10 +120,7 @@ mod tests {
         let manifest = "build = \"make.rs\"\n[lib]\npath = \"code/root.rs\"\n\
                         [[bin]]\nname = \"a\"\npath = \"a.rs\"\n[[bench]]\nname = \"b\"\npath = \"./b.rs\"\n";
         let files = ["a.rs", "b.rs", "code/other.rs", "code/root.rs", "make.rs"];
-        assert_eq!(
-            roots(manifest, &files),
-            ["a.rs", "b.rs", "code/root.rs", "make.rs"]
-        );
+        assert_eq!(roots(manifest, &files), ["a.rs", "b.rs", "code/root.rs", "make.rs"]);
     }
 
     #[test]

@@ -15,11 +15,7 @@ pub(super) struct Entry {
 }
 
 pub(super) fn entries(text: &str) -> Vec<Entry> {
-    let mut reader = Reader {
-        rest: text,
-        line: 1,
-        entries: Vec::new(),
-    };
+    let mut reader = Reader { rest: text, line: 1, entries: Vec::new() };
     reader.document();
     reader.entries
 }
@@ -75,14 +71,9 @@ impl<'text> Reader<'text> {
             self.array(key);
         } else {
             let line = self.line;
-            let value = self
-                .string()
-                .unwrap_or_else(|| self.take_until(",]}#\n").trim().to_owned());
-            self.entries.push(Entry {
-                key: key.to_vec(),
-                value,
-                line,
-            });
+            let value =
+                self.string().unwrap_or_else(|| self.take_until(",]}#\n").trim().to_owned());
+            self.entries.push(Entry { key: key.to_vec(), value, line });
         }
     }
 
@@ -117,9 +108,7 @@ impl<'text> Reader<'text> {
         let mut words = Vec::new();
         loop {
             self.skip_spaces();
-            let word = self
-                .string()
-                .unwrap_or_else(|| self.take_until(" \t.=]},#\n").to_owned());
+            let word = self.string().unwrap_or_else(|| self.take_until(" \t.=]},#\n").to_owned());
             words.push(word);
             self.skip_spaces();
             if !self.take(".") {
@@ -130,9 +119,7 @@ impl<'text> Reader<'text> {
 
     /// A quoted string, without its quotes; escapes stay as they are.
     fn string(&mut self) -> Option<String> {
-        let quote = ["\"\"\"", "'''", "\"", "'"]
-            .into_iter()
-            .find(|quote| self.take(quote))?;
+        let quote = ["\"\"\"", "'''", "\"", "'"].into_iter().find(|quote| self.take(quote))?;
         let content = self.rest;
         while !self.rest.is_empty() && !self.rest.starts_with(quote) {
             let escaped = quote.starts_with('"') && self.rest.starts_with('\\');
@@ -144,11 +131,7 @@ impl<'text> Reader<'text> {
     }
 
     fn push(&mut self, key: &[String], value: String) {
-        self.entries.push(Entry {
-            key: key.to_vec(),
-            value,
-            line: self.line,
-        });
+        self.entries.push(Entry { key: key.to_vec(), value, line: self.line });
     }
 
     fn take(&mut self, word: &str) -> bool {
@@ -160,10 +143,7 @@ impl<'text> Reader<'text> {
     }
 
     fn take_until(&mut self, ends: &str) -> &'text str {
-        let length = self
-            .rest
-            .find(|c| ends.contains(c))
-            .unwrap_or(self.rest.len());
+        let length = self.rest.find(|c| ends.contains(c)).unwrap_or(self.rest.len());
         let (taken, rest) = self.rest.split_at(length);
         self.rest = rest;
         taken
@@ -234,10 +214,7 @@ mod tests {
     #[test]
     fn values_over_several_lines_are_no_keys() {
         let text = "a = { x = [\n  \"y = 1\", # [z]\n  'w',\n] }\nb = true\n";
-        assert_eq!(
-            flat(text),
-            ["a.x.0 = y = 1 @ 2", "a.x.1 = w @ 3", "b = true @ 5"]
-        );
+        assert_eq!(flat(text), ["a.x.0 = y = 1 @ 2", "a.x.1 = w @ 3", "b = true @ 5"]);
     }
 
     #[test]
@@ -245,25 +222,14 @@ mod tests {
         let text = "a = \"# no [comment] \\\" \"\nb = \"\"\"\n[c]\nd = 1\n\"\"\"\ne = 2 # two";
         assert_eq!(
             flat(text),
-            [
-                "a = # no [comment] \\\"  @ 1",
-                "b = \n[c]\nd = 1\n @ 2",
-                "e = 2 @ 6"
-            ]
+            ["a = # no [comment] \\\"  @ 1", "b = \n[c]\nd = 1\n @ 2", "e = 2 @ 6"]
         );
     }
 
     #[test]
     fn arrays_of_tables_are_numbered() {
         let text = "[[bin]]\nname = 'a'\n[[bin]]\nname = 'b'\n[[test]]\nname = 'c'\n";
-        assert_eq!(
-            flat(text),
-            [
-                "bin.0.name = a @ 2",
-                "bin.1.name = b @ 4",
-                "test.0.name = c @ 6"
-            ]
-        );
+        assert_eq!(flat(text), ["bin.0.name = a @ 2", "bin.1.name = b @ 4", "test.0.name = c @ 6"]);
     }
 
     #[test]
@@ -274,17 +240,9 @@ mod tests {
 
     #[test]
     fn reading_ends_whatever_the_text() {
-        for text in [
-            "a = [}",
-            "a = {]",
-            "= = =",
-            "[",
-            "[[",
-            "a = \"",
-            "a = { b c = , }",
-            "]\n}",
-            ".",
-        ] {
+        for text in
+            ["a = [}", "a = {]", "= = =", "[", "[[", "a = \"", "a = { b c = , }", "]\n}", "."]
+        {
             entries(text);
         }
     }

@@ -35,9 +35,7 @@ impl Tree {
             let content = fs::read(root.join(&path)).ok()?;
             Some((path, text(content)))
         });
-        Self {
-            files: files.collect(),
-        }
+        Self { files: files.collect() }
     }
 
     pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
@@ -59,9 +57,7 @@ impl Tree {
 
     /// Every text file.
     pub(super) fn texts(&self) -> impl Iterator<Item = (&Path, &str)> {
-        self.files
-            .iter()
-            .filter_map(|(path, text)| Some((path.as_path(), text.as_deref()?)))
+        self.files.iter().filter_map(|(path, text)| Some((path.as_path(), text.as_deref()?)))
     }
 
     /// Every text file whose name has this extension.
@@ -69,25 +65,16 @@ impl Tree {
         &self,
         extension: &'static str,
     ) -> impl Iterator<Item = (&Path, &str)> {
-        self.texts()
-            .filter(move |(path, _)| path.extension() == Some(OsStr::new(extension)))
+        self.texts().filter(move |(path, _)| path.extension() == Some(OsStr::new(extension)))
     }
 }
 
 fn text(content: Vec<u8>) -> Option<String> {
-    if content.contains(&0) {
-        None
-    } else {
-        String::from_utf8(content).ok()
-    }
+    if content.contains(&0) { None } else { String::from_utf8(content).ok() }
 }
 
 fn listed_paths(listed: &str) -> BTreeSet<PathBuf> {
-    listed
-        .split('\0')
-        .filter(|path| !path.is_empty())
-        .map(PathBuf::from)
-        .collect()
+    listed.split('\0').filter(|path| !path.is_empty()).map(PathBuf::from).collect()
 }
 
 fn walked_paths(root: &Path) -> BTreeSet<PathBuf> {
@@ -137,10 +124,7 @@ mod tests {
 
     #[test]
     fn the_listing_of_git_may_hold_any_name() {
-        assert_eq!(
-            listed_paths("a b.md\0src/ü.rs\0"),
-            paths(&["a b.md", "src/ü.rs"])
-        );
+        assert_eq!(listed_paths("a b.md\0src/ü.rs\0"), paths(&["a b.md", "src/ü.rs"]));
     }
 
     #[test]
@@ -153,10 +137,7 @@ mod tests {
             ("fuzz/target/y.rs", ""),
             (".git/config", ""),
         ]);
-        assert_eq!(
-            walked_paths(planted.root()),
-            paths(&["README.md", ".ci/run", "a/b/c.rs"])
-        );
+        assert_eq!(walked_paths(planted.root()), paths(&["README.md", ".ci/run", "a/b/c.rs"]));
     }
 
     #[test]
@@ -164,14 +145,9 @@ mod tests {
         let planted = Planted::new(&[("a.txt", "words")]);
         planted.write("zero.bin", b"a\0b");
         planted.write("latin.txt", b"caf\xe9");
-        let tree = Tree::read(
-            planted.root(),
-            paths(&["a.txt", "zero.bin", "latin.txt", "deleted.rs"]),
-        );
-        assert_eq!(
-            tree.texts().collect::<Vec<_>>(),
-            [(Path::new("a.txt"), "words")]
-        );
+        let tree =
+            Tree::read(planted.root(), paths(&["a.txt", "zero.bin", "latin.txt", "deleted.rs"]));
+        assert_eq!(tree.texts().collect::<Vec<_>>(), [(Path::new("a.txt"), "words")]);
         assert!(tree.contains(Path::new("zero.bin")));
         assert!(!tree.contains(Path::new("deleted.rs")));
     }
@@ -186,10 +162,7 @@ mod tests {
 
     #[test]
     fn paths_are_normalised_inside_the_tree_only() {
-        assert_eq!(
-            normalised(Path::new("a/./b/../c.md")),
-            Some(PathBuf::from("a/c.md"))
-        );
+        assert_eq!(normalised(Path::new("a/./b/../c.md")), Some(PathBuf::from("a/c.md")));
         assert_eq!(normalised(Path::new("a/../../c.md")), None);
     }
 }

@@ -51,11 +51,7 @@ impl Probe {
             weight: [0.0; DIMENSIONS],
             joint: 0.0,
             amounts: amounts(resources),
-            rates: if resources.get(Dimension::Gpu) > 0 {
-                RATES
-            } else {
-                RATES - 1
-            },
+            rates: if resources.get(Dimension::Gpu) > 0 { RATES } else { RATES - 1 },
             saving: 0.0,
             dearest: 0.0,
         };

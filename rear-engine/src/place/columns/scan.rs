@@ -7,6 +7,8 @@
 #![allow(unsafe_code)]
 // `always`: the loops must be compiled as part of each of the two callers.
 #![allow(clippy::inline_always)]
+// Several arrays are read at the same position.
+#![allow(clippy::needless_range_loop)]
 
 use super::probe::{Goal, Probe};
 use super::{Columns, LANES, Lane, RATES, Summaries, TOLERANCE, largest};
@@ -16,16 +18,7 @@ impl Columns {
     /// largest.
     pub(in crate::place) fn keys(&self, lane: usize, probe: &Probe, keys: &mut Lane) -> f32 {
         let rate = self.rate.each_ref().map(|column| &column[lane]);
-        dispatch(
-            &Table {
-                columns: self,
-                joint: None,
-                rate,
-                lane,
-            },
-            probe,
-            keys,
-        )
+        dispatch(&Table { columns: self, joint: None, rate, lane }, probe, keys)
     }
 }
 
@@ -33,22 +26,9 @@ impl Summaries {
     /// Writes what the best of each of 64 blocks could be, and returns the largest.
     pub(in crate::place) fn bounds(&self, lane: usize, probe: &Probe, keys: &mut Lane) -> f32 {
         let joint = Some(&self.joint[probe.joint_number()][lane]);
-        let rate = if probe.goal == Goal::Dear {
-            &self.highest
-        } else {
-            &self.best.rate
-        };
+        let rate = if probe.goal == Goal::Dear { &self.highest } else { &self.best.rate };
         let rate = rate.each_ref().map(|column| &column[lane]);
-        dispatch(
-            &Table {
-                columns: &self.best,
-                joint,
-                rate,
-                lane,
-            },
-            probe,
-            keys,
-        )
+        dispatch(&Table { columns: &self.best, joint, rate, lane }, probe, keys)
     }
 }
 
@@ -98,11 +78,7 @@ fn keys_of<const D: usize>(table: &Table<'_>, probe: &Probe, keys: &mut Lane) {
         (Goal::Dear, _) => {
             let price = prices(table, probe);
             rows.where_it_fits(probe, keys, |i| {
-                if price[i] < f32::INFINITY {
-                    price[i]
-                } else {
-                    f32::NEG_INFINITY
-                }
+                if price[i] < f32::INFINITY { price[i] } else { f32::NEG_INFINITY }
             });
         }
         (Goal::NearlyFits, _) => rows.filled(probe, keys),
@@ -110,11 +86,7 @@ fn keys_of<const D: usize>(table: &Table<'_>, probe: &Probe, keys: &mut Lane) {
     if probe.saving > 0.0 {
         let price = prices(table, probe);
         for i in 0..LANES {
-            let price = if price[i] < probe.dearest {
-                price[i]
-            } else {
-                probe.dearest
-            };
+            let price = if price[i] < probe.dearest { price[i] } else { probe.dearest };
             keys[i] += probe.saving * (probe.dearest - price);
         }
     }
@@ -149,11 +121,7 @@ impl<'a, const D: usize> Rows<'a, D> {
                 let left = self.left(probe, d, i);
                 worst = if left < worst { left } else { worst };
             }
-            keys[i] = if worst >= -TOLERANCE {
-                key(i)
-            } else {
-                f32::NEG_INFINITY
-            };
+            keys[i] = if worst >= -TOLERANCE { key(i) } else { f32::NEG_INFINITY };
         }
     }
 
@@ -189,11 +157,7 @@ impl<'a, const D: usize> Rows<'a, D> {
                 let filled = self.ratio[d][i] / (self.inverse[d][i] * probe.requested[d]);
                 worst = if filled < worst { filled } else { worst };
             }
-            keys[i] = if self.ratio[0][i] >= 0.0 {
-                worst
-            } else {
-                f32::NEG_INFINITY
-            };
+            keys[i] = if self.ratio[0][i] >= 0.0 { worst } else { f32::NEG_INFINITY };
         }
     }
 }
