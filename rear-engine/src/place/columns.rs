@@ -147,20 +147,6 @@ impl Columns {
     pub(super) fn rates(&self, row: usize) -> Rates {
         self.rate.each_ref().map(|column| column[row / LANES][row % LANES])
     }
-
-    /// The best sums in 64 rows.
-    fn joints_of(&self, lane: usize, weights: [f32; DIMENSIONS]) -> [f32; JOINTS] {
-        let [cpu, memory, gpu, storage] = self.ratio.each_ref().map(|column| &column[lane]);
-        std::array::from_fn(|joint| {
-            let with_gpu = if joint & 1 > 0 { weights[2] } else { 0.0 };
-            let with_storage = if joint & 2 > 0 { weights[3] } else { 0.0 };
-            let sums: Lane = std::array::from_fn(|i| {
-                let base = weights[0] * cpu[i] + weights[1] * memory[i];
-                base + with_gpu * gpu[i] + with_storage * storage[i]
-            });
-            largest(&sums)
-        })
-    }
 }
 
 impl Summaries {
@@ -197,10 +183,11 @@ impl Summaries {
         weights: [f32; DIMENSIONS],
     ) {
         let (block, i) = (lane / LANES, lane % LANES);
-        for (column, ratio) in self.best.ratio.iter_mut().zip(&table.ratio) {
-            column[block][i] = largest(&ratio[lane]);
+        let (ratios, joints) = table.best_room(lane, weights);
+        for (column, ratio) in self.best.ratio.iter_mut().zip(ratios) {
+            column[block][i] = ratio;
         }
-        for (column, joint) in self.joint.iter_mut().zip(table.joints_of(lane, weights)) {
+        for (column, joint) in self.joint.iter_mut().zip(joints) {
             column[block][i] = joint;
         }
     }
@@ -219,16 +206,23 @@ fn highest(rates: &Lane) -> f32 {
 
 /// Folds 64 numbers in a way that compilers turn into vector instructions: halves against halves.
 #[inline(always)]
-fn fold(lane: &Lane, pick: impl Fn(f32, f32) -> f32) -> f32 {
-    let mut best = *lane;
-    let mut width = LANES / 2;
-    while width > 0 {
-        for i in 0..width {
-            best[i] = pick(best[i], best[i + width]);
-        }
-        width /= 2;
+fn fold(lane: &Lane, pick: impl Fn(f32, f32) -> f32 + Copy) -> f32 {
+    let quarter: [f32; 16] = halve(&halve::<LANES, 32>(lane, pick), pick);
+    let pair: [f32; 2] = halve(&halve::<8, 4>(&halve(&quarter, pick), pick), pick);
+    pick(pair[0], pair[1])
+}
+
+#[inline(always)]
+fn halve<const N: usize, const HALF: usize>(
+    numbers: &[f32; N],
+    pick: impl Fn(f32, f32) -> f32,
+) -> [f32; HALF] {
+    const { assert!(N == 2 * HALF) };
+    let mut half = [0.0; HALF];
+    for i in 0..HALF {
+        half[i] = pick(numbers[i], numbers[i + HALF]);
     }
-    best[0]
+    half
 }
 
 #[inline(always)]

@@ -17,10 +17,10 @@ impl Index {
             Search { index: self, probe, judge, best: None, floor: f32::NEG_INFINITY, rates: None };
         if probe.is_bounded_by_summaries() {
             // The most promising block first: what it yields rules most others out.
-            let first = search.most_promising_block();
-            if let Some(block) = first {
+            let mut bounds: Lane = [0.0; LANES];
+            if let Some(block) = search.most_promising_block(&mut bounds) {
                 search.visit(block);
-                search.visit_promising_blocks(block);
+                search.visit_promising_blocks(block, &mut bounds);
             }
         } else {
             (0..self.columns.lanes()).rev().for_each(|block| search.visit(block));
@@ -42,26 +42,26 @@ struct Search<'a, 'p, K, J> {
 }
 
 impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J> {
-    fn most_promising_block(&self) -> Option<usize> {
-        let mut bounds: Lane = [0.0; LANES];
+    fn most_promising_block(&self, bounds: &mut Lane) -> Option<usize> {
         let mut best = (f32::NEG_INFINITY, None);
         for lane in 0..self.index.summaries.lanes() {
-            let bound = self.index.summaries.bounds(lane, self.probe, &mut bounds);
+            let bound = self.index.summaries.bounds(lane, self.probe, bounds);
             if bound > best.0 {
-                best = (bound, Some(lane * LANES + position_of(&bounds, bound)));
+                best = (bound, Some(lane * LANES + position_of(bounds, bound)));
             }
         }
         best.1
     }
 
-    fn visit_promising_blocks(&mut self, but: usize) {
-        let mut bounds: Lane = [0.0; LANES];
-        for lane in 0..self.index.summaries.lanes() {
-            if self.index.summaries.bounds(lane, self.probe, &mut bounds) < self.floor {
+    fn visit_promising_blocks(&mut self, but: usize, bounds: &mut Lane) {
+        let lanes = self.index.summaries.lanes();
+        for lane in 0..lanes {
+            // The bounds of a single lane are still there from the walk before.
+            if lanes > 1 && self.index.summaries.bounds(lane, self.probe, bounds) < self.floor {
                 continue;
             }
             let mut from = 0;
-            while let Some(position) = next_above(&bounds, from, self.floor) {
+            while let Some(position) = next_above(bounds, from, self.floor) {
                 let block = lane * LANES + position;
                 if block != but && self.may_charge_better(block) {
                     self.visit(block);
@@ -136,7 +136,7 @@ fn next_above(keys: &Lane, from: usize, floor: f32) -> Option<usize> {
 
 /// Where the largest key is.
 fn position_of(keys: &Lane, key: f32) -> usize {
-    keys.iter().position(|&other| other == key).unwrap_or_default()
+    keys.iter().position(|&other| other >= key).unwrap_or_default()
 }
 
 fn largest_of(keys: &[f32]) -> f32 {

@@ -2,7 +2,7 @@
 //!
 //! The same loops are compiled twice, for every x86-64 and for those with AVX2, and chosen at run time:
 //! no build flag ties a binary to a machine.
-// The one unsafe call of the crate: entering a function that is compiled for AVX2, after the
+// The two unsafe calls of the crate: entering a function that is compiled for AVX2, after the
 // processor said that it has it. Measured in benches/decide.rs: without it scans take about twice as long.
 #![allow(unsafe_code)]
 // `always`: the loops must be compiled as part of each of the two callers.
@@ -11,7 +11,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::probe::{Goal, Probe};
-use super::{Columns, LANES, Lane, RATES, Summaries, TOLERANCE, largest};
+use super::{Columns, DIMENSIONS, JOINTS, LANES, Lane, RATES, Summaries, TOLERANCE, largest};
 
 impl Columns {
     /// Writes the key of each of 64 rows, `-∞` for those that are out of the question, and returns the
@@ -30,6 +30,43 @@ impl Summaries {
         let rate = rate.each_ref().map(|column| &column[lane]);
         dispatch(&Table { columns: &self.best, joint, rate, lane }, probe, keys)
     }
+}
+
+/// The best free shares of 64 rows, and the best of their weighted sums.
+type BestRoom = ([f32; DIMENSIONS], [f32; JOINTS]);
+
+impl Columns {
+    /// The best free shares of 64 rows, and the best of their weighted sums.
+    pub(super) fn best_room(&self, lane: usize, weights: [f32; DIMENSIONS]) -> BestRoom {
+        let ratio = self.ratio.each_ref().map(|column| &column[lane]);
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has AVX2, as the line above asked; nothing else is required.
+            return unsafe { best_room_avx2(ratio, weights) };
+        }
+        best_room_portable(ratio, weights)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn best_room_avx2(ratio: [&Lane; DIMENSIONS], weights: [f32; DIMENSIONS]) -> BestRoom {
+    best_room_portable(ratio, weights)
+}
+
+#[inline(always)]
+fn best_room_portable(ratio: [&Lane; DIMENSIONS], weights: [f32; DIMENSIONS]) -> BestRoom {
+    let [cpu, memory, gpu, storage] = ratio;
+    let mut base = [0.0; LANES];
+    let (mut with_gpu, mut with_storage, mut with_both) = (base, base, base);
+    for i in 0..LANES {
+        base[i] = weights[0] * cpu[i] + weights[1] * memory[i];
+        with_gpu[i] = base[i] + weights[2] * gpu[i];
+        with_storage[i] = base[i] + weights[3] * storage[i];
+        with_both[i] = with_gpu[i] + weights[3] * storage[i];
+    }
+    let joints = [&base, &with_gpu, &with_storage, &with_both].map(largest);
+    (ratio.map(largest), joints)
 }
 
 /// 64 rows of a table, or the bests of 64 blocks.
