@@ -1,0 +1,47 @@
+//! Records: how the domain is written down, and read back without trusting a byte of it.
+//!
+//! The shapes here are apart from the domain's types and from the wire's: they change only with a new
+//! schema number, and every number that was ever written stays readable. Each file in this folder has
+//! one shape and its two conversions; [`seal`] is the only place that knows the encoding.
+
+pub mod ask;
+pub mod cluster;
+pub mod event;
+pub mod ledger;
+pub mod reservation;
+pub mod seal;
+
+use thiserror::Error;
+
+pub use seal::{MAX_RECORD, SealError, Sealed};
+
+/// The tables of a ledger. The name is part of every checksum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Table {
+    /// What is remembered of each cluster.
+    Advertisements,
+    /// The sum of the live promises on each cluster.
+    Ledger,
+    /// Every reservation.
+    Reservations,
+    /// What happened.
+    Events,
+}
+
+impl Table {
+    /// Its name in the file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Advertisements => "advertisements",
+            Self::Ledger => "ledger",
+            Self::Reservations => "reservations",
+            Self::Events => "events",
+        }
+    }
+}
+
+/// Contents that were sealed properly and still make no sense: written by something that is not this program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the record's {0} is not valid")]
+pub struct InvalidField(pub &'static str);

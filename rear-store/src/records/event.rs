@@ -1,0 +1,174 @@
+//! An event as it is written down.
+
+use rear_engine::reservation::Ending;
+use rear_engine::{Actor, Event, Happening, ReservationId, Subject, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::reservation::{FailureRecord, ReleaseRecord};
+use super::{InvalidField, Sealed, Table};
+use crate::position::Position;
+
+/// Something that happened. Its key is its position.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventRecord {
+    at: i64,
+    subject: SubjectRecord,
+    what: HappeningRecord,
+    by: ActorRecord,
+}
+
+/// Variants are numbered by their order: new ones go to the end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum SubjectRecord {
+    Fleet,
+    Cluster(String),
+    Reservation(u128),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum ActorRecord {
+    Broker,
+    Cluster(String),
+    Administrator(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum HappeningRecord {
+    Advertised,
+    Reserved,
+    Activated,
+    Renewed,
+    Released(ReleaseRecord),
+    Failed(FailureRecord),
+    Adopted,
+    BecameStale,
+    BecameFresh,
+    BecameOvercommitted,
+    NoLongerOvercommitted,
+    Recovered,
+    Forgotten,
+}
+
+impl Sealed for EventRecord {
+    const TABLE: Table = Table::Events;
+    const SCHEMA: u8 = 1;
+}
+
+/// The key of an event's record: its commit, and its place among the events of that commit.
+#[must_use]
+pub fn key_of(position: Position, place: u32) -> [u8; 20] {
+    let mut key = [0; 20];
+    key[..8].copy_from_slice(&position.incarnation.to_be_bytes());
+    key[8..16].copy_from_slice(&position.number.to_be_bytes());
+    key[16..].copy_from_slice(&place.to_be_bytes());
+    key
+}
+
+impl From<&Event> for EventRecord {
+    fn from(event: &Event) -> Self {
+        let Event { at, subject, what, by } = event;
+        Self { at: at.as_nanos(), subject: subject.into(), what: what.into(), by: by.into() }
+    }
+}
+
+impl TryFrom<EventRecord> for Event {
+    type Error = InvalidField;
+
+    fn try_from(record: EventRecord) -> Result<Self, InvalidField> {
+        Ok(Self {
+            at: Timestamp::from_nanos(record.at),
+            subject: record.subject.try_into()?,
+            what: record.what.try_into()?,
+            by: record.by.try_into()?,
+        })
+    }
+}
+
+impl From<&Subject> for SubjectRecord {
+    fn from(subject: &Subject) -> Self {
+        match subject {
+            Subject::Fleet => Self::Fleet,
+            Subject::Cluster(id) => Self::Cluster(id.to_string()),
+            Subject::Reservation(id) => Self::Reservation(id.to_bits()),
+        }
+    }
+}
+
+impl TryFrom<SubjectRecord> for Subject {
+    type Error = InvalidField;
+
+    fn try_from(record: SubjectRecord) -> Result<Self, InvalidField> {
+        Ok(match record {
+            SubjectRecord::Fleet => Self::Fleet,
+            SubjectRecord::Cluster(id) => {
+                Self::Cluster(id.parse().map_err(|_| InvalidField("subject"))?)
+            }
+            SubjectRecord::Reservation(bits) => Self::Reservation(ReservationId::from_bits(bits)),
+        })
+    }
+}
+
+impl From<&Actor> for ActorRecord {
+    fn from(by: &Actor) -> Self {
+        match by {
+            Actor::Broker => Self::Broker,
+            Actor::Cluster(id) => Self::Cluster(id.to_string()),
+            Actor::Administrator(id) => Self::Administrator(id.to_string()),
+        }
+    }
+}
+
+impl TryFrom<ActorRecord> for Actor {
+    type Error = InvalidField;
+
+    fn try_from(record: ActorRecord) -> Result<Self, InvalidField> {
+        let id = |text: String| text.parse().map_err(|_| InvalidField("actor"));
+        Ok(match record {
+            ActorRecord::Broker => Self::Broker,
+            ActorRecord::Cluster(text) => Self::Cluster(id(text)?),
+            ActorRecord::Administrator(text) => Self::Administrator(id(text)?),
+        })
+    }
+}
+
+impl From<&Happening> for HappeningRecord {
+    fn from(what: &Happening) -> Self {
+        match what {
+            Happening::Advertised => Self::Advertised,
+            Happening::Reserved => Self::Reserved,
+            Happening::Activated => Self::Activated,
+            Happening::Renewed => Self::Renewed,
+            Happening::Ended(Ending::Released(why)) => Self::Released((*why).into()),
+            Happening::Ended(Ending::Failed(why)) => Self::Failed(why.into()),
+            Happening::Adopted => Self::Adopted,
+            Happening::BecameStale => Self::BecameStale,
+            Happening::BecameFresh => Self::BecameFresh,
+            Happening::BecameOvercommitted => Self::BecameOvercommitted,
+            Happening::NoLongerOvercommitted => Self::NoLongerOvercommitted,
+            Happening::Recovered => Self::Recovered,
+            Happening::Forgotten => Self::Forgotten,
+        }
+    }
+}
+
+impl TryFrom<HappeningRecord> for Happening {
+    type Error = InvalidField;
+
+    fn try_from(record: HappeningRecord) -> Result<Self, InvalidField> {
+        Ok(match record {
+            HappeningRecord::Advertised => Self::Advertised,
+            HappeningRecord::Reserved => Self::Reserved,
+            HappeningRecord::Activated => Self::Activated,
+            HappeningRecord::Renewed => Self::Renewed,
+            HappeningRecord::Released(why) => Self::Ended(Ending::Released(why.into())),
+            HappeningRecord::Failed(why) => Self::Ended(Ending::Failed(why.try_into()?)),
+            HappeningRecord::Adopted => Self::Adopted,
+            HappeningRecord::BecameStale => Self::BecameStale,
+            HappeningRecord::BecameFresh => Self::BecameFresh,
+            HappeningRecord::BecameOvercommitted => Self::BecameOvercommitted,
+            HappeningRecord::NoLongerOvercommitted => Self::NoLongerOvercommitted,
+            HappeningRecord::Recovered => Self::Recovered,
+            HappeningRecord::Forgotten => Self::Forgotten,
+        })
+    }
+}

@@ -1,0 +1,7 @@
+//! What the store promises, as claims that can fail. One binary: linking is slow on two cores.
+// A test that is surprised should fail at once.
+#![allow(clippy::unwrap_used)]
+
+mod positions;
+mod records;
+mod time;
