@@ -1,11 +1,21 @@
-//! The ledger on disk. So far its foundation: where in the history something stands, what time it is, and records that
-//! cannot be misread.
+//! The ledger on disk: decided batches become durable, whole or not at all, and come back as they were.
 //!
-//! A record is sealed with a checksum over its table, its key and its contents, so that flipped bytes, a
-//! value under another key or a table under another name are found when it is read, never served.
+//! [`journal`] is the seam; [`redb`](mod@crate::redb) keeps a ledger in a file, [`memory`] without one. Both
+//! write the same rows ([`records`]): each is sealed with a checksum over its table, its key and its
+//! contents, so that flipped bytes, a value under another key or a table under another name are found
+//! when it is read, never served.
+//!
+//! The writer that queues commands, decides them and commits them in groups is not here yet.
 
+pub mod journal;
+pub mod memory;
 pub mod position;
 pub mod records;
+pub mod redb;
+mod rows;
 pub mod timekeeper;
 
+pub use journal::{Batch, Contents, Journal, JournalError};
+pub use memory::Memory;
 pub use position::Position;
+pub use redb::{Commit, RedbJournal};

@@ -8,6 +8,7 @@ pub mod ask;
 pub mod cluster;
 pub mod event;
 pub mod ledger;
+pub mod meta;
 pub mod reservation;
 pub mod seal;
 
@@ -26,9 +27,15 @@ pub enum Table {
     Reservations,
     /// What happened.
     Events,
+    /// What the ledger knows of itself.
+    Meta,
 }
 
 impl Table {
+    /// Every table.
+    pub const ALL: [Self; 5] =
+        [Self::Advertisements, Self::Ledger, Self::Reservations, Self::Events, Self::Meta];
+
     /// Its name in the file.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -37,6 +44,7 @@ impl Table {
             Self::Ledger => "ledger",
             Self::Reservations => "reservations",
             Self::Events => "events",
+            Self::Meta => "meta",
         }
     }
 }

@@ -64,6 +64,16 @@ pub fn key_of(position: Position, place: u32) -> [u8; 20] {
     key
 }
 
+/// The commit that the event of this key was told in.
+pub fn position_of(key: &[u8]) -> Result<Position, InvalidField> {
+    let (incarnation, rest) = key.split_first_chunk().ok_or(InvalidField("key"))?;
+    let (number, _) = rest.split_first_chunk().ok_or(InvalidField("key"))?;
+    Ok(Position {
+        incarnation: u64::from_be_bytes(*incarnation),
+        number: u64::from_be_bytes(*number),
+    })
+}
+
 impl From<&Event> for EventRecord {
     fn from(event: &Event) -> Self {
         let Event { at, subject, what, by } = event;

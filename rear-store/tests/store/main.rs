@@ -2,6 +2,11 @@
 // A test that is surprised should fail at once.
 #![allow(clippy::unwrap_used)]
 
+mod crashes;
+mod disk;
+mod files;
+mod history;
+mod journals;
 mod positions;
 mod records;
 mod time;

@@ -1,0 +1,104 @@
+//! The seam where a decided batch becomes durable: the commit of a local file, or later a shared journal.
+//!
+//! Above it, decisions are made against a fleet in memory; below it, they are rows. [`Journal::commit`]
+//! makes a whole batch durable or nothing of it, and [`Journal::load`] gives back what was committed.
+
+use rear_engine::decision::{Change, Event};
+use rear_engine::fleet::{ClusterRecord, Divergence, Fleet};
+use rear_engine::{ClusterId, Policy, Reservation, Resources, Timestamp};
+use thiserror::Error;
+
+use crate::position::Position;
+use crate::records::meta::Meta;
+use crate::records::{InvalidField, SealError};
+
+/// Decisions that become durable together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    /// Its place in the history: one more than the commit before it.
+    pub position: Position,
+    /// The latest time that was given out.
+    pub time_mark: Timestamp,
+    /// What becomes true, in this order.
+    pub changes: Vec<Change>,
+    /// What is told of it, in this order.
+    pub events: Vec<Event>,
+}
+
+/// Where batches become durable.
+pub trait Journal {
+    /// Makes a batch durable, whole or not at all.
+    fn commit(&mut self, batch: &Batch) -> Result<(), JournalError>;
+
+    /// Everything that was committed.
+    fn load(&self) -> Result<Contents, JournalError>;
+
+    /// The events after a position, oldest first, at most `limit` of them.
+    fn events_after(
+        &self,
+        position: Position,
+        limit: usize,
+    ) -> Result<Vec<(Position, Event)>, JournalError>;
+}
+
+/// Everything that was committed, as records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contents {
+    /// What the ledger knows of itself.
+    pub meta: Meta,
+    /// Every cluster, in order of its id.
+    pub clusters: Vec<ClusterRecord>,
+    /// The sum of the live promises on each cluster that ever had one, in order of its id.
+    pub ledgers: Vec<(ClusterId, Resources)>,
+    /// Every reservation, in order of its id.
+    pub reservations: Vec<Reservation>,
+}
+
+/// Why a batch did not become durable, or could not be read.
+#[derive(Debug, Error)]
+pub enum JournalError {
+    /// A batch that does not follow the last one.
+    #[error("a batch at {found} cannot follow {last}")]
+    OutOfOrder {
+        /// The last commit.
+        last: Position,
+        /// Where the batch wants to be.
+        found: Position,
+    },
+    /// A change of something that is not there.
+    #[error("a change names something that is not in table {0}")]
+    Missing(&'static str),
+    /// A record that is damaged, or of another program.
+    #[error("a record cannot be read")]
+    Record(#[from] SealError),
+    /// A record that makes no sense.
+    #[error("a record of table {table} makes no sense")]
+    Field {
+        /// Which table.
+        table: &'static str,
+        /// What is wrong with it.
+        source: InvalidField,
+    },
+    /// The file does not do what it should.
+    #[error("the ledger's file failed")]
+    Storage(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Contents {
+    /// The fleet in memory that these records describe. Rows that contradict each other are found here.
+    pub fn into_fleet(self, policy: Policy) -> Result<Fleet, Divergence> {
+        let Meta { position, recovered_through, .. } = self.meta;
+        let mut fleet = Fleet::restored(policy, position.incarnation, recovered_through);
+        for record in self.clusters {
+            fleet.apply(Change::Cluster(Box::new(record)))?;
+        }
+        for reservation in self.reservations {
+            fleet.apply(Change::Reservation(Box::new(reservation)))?;
+        }
+        for (cluster, total) in self.ledgers {
+            fleet.apply(Change::Ledger { cluster, total })?;
+        }
+        fleet.settle();
+        Ok(fleet)
+    }
+}

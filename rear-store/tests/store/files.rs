@@ -1,0 +1,83 @@
+//! The file: created whole, opened by one, readable by its owner, never overwritten, damage found.
+
+use std::os::unix::fs::PermissionsExt;
+
+use rear_store::redb::FileError;
+use rear_store::{Commit, Journal, RedbJournal};
+
+use super::history::{History, assert_same};
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[test]
+fn a_ledger_in_a_file_comes_back() {
+    let folder = folder();
+    let path = folder.path().join("ledger.redb");
+    let mut history = History::new(1);
+    {
+        let mut journal = RedbJournal::create(&path, 9, Commit::TwoPhase).unwrap();
+        for _ in 0..5 {
+            journal.commit(&history.next_batch()).unwrap();
+        }
+    }
+    let journal = RedbJournal::open(&path, Commit::OnePhase).unwrap();
+    let contents = journal.load().unwrap();
+    assert_eq!(contents.meta.ledger, 9);
+    assert_same(&contents, &history.fleet);
+}
+
+#[test]
+fn it_is_the_owners_alone_and_nothing_is_left_beside_it() {
+    let folder = folder();
+    let path = folder.path().join("ledger.redb");
+    drop(RedbJournal::create(&path, 9, Commit::TwoPhase).unwrap());
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn nothing_is_overwritten_and_nothing_is_made_up() {
+    let folder = folder();
+    let path = folder.path().join("ledger.redb");
+    let missing = RedbJournal::open(&path, Commit::TwoPhase).unwrap_err();
+    assert!(matches!(missing, FileError::Missing(_)), "{missing}");
+    assert!(!path.exists());
+    std::fs::write(&path, b"precious").unwrap();
+    let exists = RedbJournal::create(&path, 9, Commit::TwoPhase).unwrap_err();
+    assert!(matches!(exists, FileError::Exists(_)), "{exists}");
+    assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+}
+
+#[test]
+fn a_second_opening_is_told_who_is_in_the_way() {
+    let folder = folder();
+    let path = folder.path().join("ledger.redb");
+    let _first = RedbJournal::create(&path, 9, Commit::TwoPhase).unwrap();
+    let second = RedbJournal::open(&path, Commit::TwoPhase).unwrap_err();
+    assert!(matches!(second, FileError::InUse(_)), "{second:?}");
+    assert!(second.to_string().ends_with("is a second broker running on the same data?"));
+}
+
+#[test]
+fn what_is_not_a_ledger_is_not_opened() {
+    let folder = folder();
+    let path = folder.path().join("ledger.redb");
+    for contents in [&b""[..], b"not a ledger", &[0; 5000]] {
+        std::fs::write(&path, contents).unwrap();
+        let refused = RedbJournal::open(&path, Commit::TwoPhase).unwrap_err();
+        assert!(matches!(refused, FileError::Damaged { .. }), "{refused:?}");
+        assert_eq!(std::fs::read(&path).unwrap(), contents, "it was not touched");
+    }
+}
+
+#[test]
+fn a_leftover_of_a_crash_while_creating_does_not_matter() {
+    let folder = folder();
+    let path = folder.path().join("ledger.redb");
+    std::fs::write(folder.path().join("ledger.redb.new"), b"half").unwrap();
+    drop(RedbJournal::create(&path, 9, Commit::TwoPhase).unwrap());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
