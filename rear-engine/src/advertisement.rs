@@ -9,7 +9,7 @@ use crate::duration::Duration;
 use crate::id::{ClusterId, ReservationId};
 use crate::labels::Labels;
 use crate::price::Cost;
-use crate::resources::{Dimension, Resources};
+use crate::resources::Resources;
 use crate::text::Line;
 use crate::time::Timestamp;
 
@@ -66,36 +66,18 @@ pub enum ConsumedError {
     /// One requester twice.
     #[error("requester {0} stands twice in consumed")]
     Repeated(ClusterId),
-    /// A promise cannot be argued away by reporting more use than there is.
-    #[error(
-        "consumed {dimension} exceeds what is allocated ({})",
-        dimension.quantity(*allocated)
-    )]
-    BeyondAllocated {
-        /// Where.
-        dimension: Dimension,
-        /// What is allocated there.
-        allocated: u64,
-    },
 }
 
 impl Consumed {
-    /// Checks a report against what is allocated.
+    /// Keeps a report. Whether there is as much allocated is checked where the ledger is.
     pub fn new(
         entries: impl IntoIterator<Item = (ClusterId, Resources)>,
-        allocated: Resources,
     ) -> Result<Self, ConsumedError> {
         let mut by_requester = BTreeMap::new();
-        let mut left = allocated;
         for (requester, amount) in entries {
             if by_requester.len() == MAX_CONSUMERS {
                 return Err(ConsumedError::TooMany);
             }
-            if let Some(dimension) = amount.first_beyond(left) {
-                let allocated = allocated.get(dimension);
-                return Err(ConsumedError::BeyondAllocated { dimension, allocated });
-            }
-            left = left.saturating_sub(amount);
             if by_requester.insert(requester.clone(), amount).is_some() {
                 return Err(ConsumedError::Repeated(requester));
             }

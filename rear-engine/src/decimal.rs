@@ -1,4 +1,4 @@
-//! Decimal digits from a text, scaled by integers without losing one: quantities, durations and prices share it.
+//! Decimal digits from a text, scaled by integers without losing one: quantities and prices share it.
 
 /// Beyond this many places to the left, every digit of a text is out of range of a `u128`;
 /// beyond that many to the right, it only matters that it is not zero.
@@ -8,13 +8,6 @@ const MOST_ZEROS: i64 = 256;
 pub(crate) struct Decimal {
     digits: Vec<u8>,
     point: i64,
-}
-
-/// How a part below the last whole number is treated.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rounding {
-    Up,
-    Down,
 }
 
 impl Decimal {
@@ -34,8 +27,8 @@ impl Decimal {
         Some((Self { digits, point: i64::try_from(whole.len()).ok()? }, rest))
     }
 
-    /// `self × 10^shift × unit` as a whole number; `None` when it does not fit.
-    pub(crate) fn scale(&self, shift: i64, unit: u128, rounding: Rounding) -> Option<u128> {
+    /// `self × 10^shift × unit`, rounded up to a whole number; `None` when it does not fit.
+    pub(crate) fn scale_up(&self, shift: i64, unit: u128) -> Option<u128> {
         if self.digits.iter().all(|&digit| digit == 0) {
             return Some(0);
         }
@@ -45,8 +38,7 @@ impl Decimal {
         let whole = integer(&self.digits[..known], split - known)?.checked_mul(unit)?;
         let leading_zeros = point.saturating_neg().clamp(0, MOST_ZEROS);
         let (part, dropped) = fraction(&self.digits[known..], leading_zeros, unit)?;
-        let round_up = u128::from(dropped && rounding == Rounding::Up);
-        whole.checked_add(part)?.checked_add(round_up)
+        whole.checked_add(part)?.checked_add(u128::from(dropped))
     }
 }
 

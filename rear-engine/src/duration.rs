@@ -5,8 +5,6 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::decimal::{Decimal, Rounding};
-
 /// Longer texts are refused before they are read.
 pub const MAX_DURATION_LENGTH: usize = 128;
 
@@ -87,24 +85,33 @@ impl FromStr for Duration {
             Some(b'+') => (false, &text[1..]),
             Some(_) => (false, text),
         };
-        let nanos = i128::try_from(sum_of_parts(unsigned)?).map_err(|_| DurationError::TooLarge)?;
+        let nanos = i128::from(sum_of_parts(unsigned)?);
         let nanos = if negative { -nanos } else { nanos };
         i64::try_from(nanos).map(Self).map_err(|_| DurationError::TooLarge)
     }
 }
 
-fn sum_of_parts(text: &str) -> Result<u128, DurationError> {
+/// Go counts up to 2⁶³ and looks at the sign at the end.
+const MOST: u64 = 1 << 63;
+
+fn sum_of_parts(text: &str) -> Result<u64, DurationError> {
     if text == "0" {
         return Ok(0);
     }
     let mut rest = text;
-    let mut sum = 0_u128;
+    let mut sum = 0_u64;
     loop {
-        let (number, after) = Decimal::read(rest).ok_or(DurationError::NoDigits)?;
+        let whole = leading_digits(rest);
+        let after_whole = &rest[whole.len()..];
+        let fraction = after_whole.strip_prefix('.').map_or("", leading_digits);
+        if whole.is_empty() && fraction.is_empty() {
+            return Err(DurationError::NoDigits);
+        }
+        let after = after_whole.strip_prefix('.').map_or(after_whole, |f| &f[fraction.len()..]);
         let end = after.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(after.len());
         let unit = nanos_of_unit(&after[..end])?;
-        let part = number.scale(0, unit, Rounding::Down).ok_or(DurationError::TooLarge)?;
-        sum = sum.checked_add(part).ok_or(DurationError::TooLarge)?;
+        let part = part(whole, fraction, unit).ok_or(DurationError::TooLarge)?;
+        sum = sum.checked_add(part).filter(|sum| *sum <= MOST).ok_or(DurationError::TooLarge)?;
         rest = &after[end..];
         if rest.is_empty() {
             return Ok(sum);
@@ -112,7 +119,36 @@ fn sum_of_parts(text: &str) -> Result<u128, DurationError> {
     }
 }
 
-fn nanos_of_unit(unit: &str) -> Result<u128, DurationError> {
+fn leading_digits(text: &str) -> &str {
+    let end = text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+    &text[..end]
+}
+
+fn part(whole: &str, fraction: &str, unit: u64) -> Option<u64> {
+    let whole = if whole.is_empty() { 0 } else { whole.parse::<u64>().ok()? };
+    let nanos = whole.checked_mul(unit)?.checked_add(part_of_unit(fraction, unit))?;
+    (nanos <= MOST).then_some(nanos)
+}
+
+/// As many digits of a fraction as Go looks at, times the unit, computed as Go does: in a `float64`.
+/// Any other way differs from it by a nanosecond now and then.
+#[allow(clippy::float_arithmetic, clippy::cast_precision_loss)]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn part_of_unit(fraction: &str, unit: u64) -> u64 {
+    let (mut digits, mut scale) = (0_u64, 1.0_f64);
+    for digit in fraction.bytes() {
+        let more = u64::from(digit - b'0');
+        let next = digits.checked_mul(10).and_then(|tens| tens.checked_add(more));
+        match next {
+            Some(next) if digits <= (MOST - 1) / 10 && next <= MOST => digits = next,
+            _ => break,
+        }
+        scale *= 10.0;
+    }
+    (digits as f64 * (unit as f64 / scale)) as u64
+}
+
+fn nanos_of_unit(unit: &str) -> Result<u64, DurationError> {
     Ok(match unit {
         "" => return Err(DurationError::NoUnit),
         "ns" => 1,

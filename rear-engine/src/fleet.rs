@@ -5,7 +5,7 @@
 mod apply;
 mod timeline;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
@@ -30,9 +30,12 @@ pub struct Fleet {
     incarnation: u64,
     /// Every cluster is known to hold nothing else from incarnations up to this one.
     recovered_through: u64,
+    /// Nobody could be heard before this: the broker was not there.
+    listening_since: Timestamp,
     clusters: FxHashMap<ClusterId, Cluster>,
     reservations: FxHashMap<ReservationId, Reservation>,
-    by_key: FxHashMap<(ClusterId, IdempotencyKey), ReservationId>,
+    /// Ordered, not hashed: keys are chosen by clients, who could make hashes collide.
+    by_key: BTreeMap<(ClusterId, IdempotencyKey), ReservationId>,
     live_by_requester: FxHashMap<ClusterId, BTreeSet<ReservationId>>,
     timeline: Timeline,
     /// Clusters that may get promises.
@@ -107,13 +110,25 @@ impl Fleet {
             policy,
             incarnation,
             recovered_through,
+            listening_since: Timestamp::from_nanos(i64::MIN),
             clusters: FxHashMap::default(),
             reservations: FxHashMap::default(),
-            by_key: FxHashMap::default(),
+            by_key: BTreeMap::new(),
             live_by_requester: FxHashMap::default(),
             timeline: Timeline::default(),
             sidelined: BTreeSet::new(),
         }
+    }
+
+    /// From now on requesters can be heard. Silence before this is the broker's own, not theirs.
+    pub fn listen_from(&mut self, now: Timestamp) {
+        self.listening_since = now;
+    }
+
+    /// Since when requesters can be heard.
+    #[must_use]
+    pub fn listening_since(&self) -> Timestamp {
+        self.listening_since
     }
 
     /// The operator's rules.
@@ -179,7 +194,9 @@ impl Fleet {
     /// [`Command::MarkStale`]: crate::command::Command::MarkStale
     #[must_use]
     pub fn next_due(&self) -> Option<Timestamp> {
-        let gone = self.timeline.oldest_sign().map(|at| at.plus(self.policy.requester_gone_after));
+        let missed_since = |sign: Timestamp| sign.max(self.listening_since);
+        let gone = self.timeline.oldest_sign().map(missed_since);
+        let gone = gone.map(|at| at.plus(self.policy.requester_gone_after));
         let stale = self.timeline.oldest_advertisement().map(|at| at.plus(self.policy.stale_after));
         [self.timeline.next_end(), gone, stale].into_iter().flatten().min()
     }
@@ -207,10 +224,9 @@ impl Fleet {
     /// Whether the last advertisement is recent enough for new promises.
     #[must_use]
     pub fn is_fresh(&self, record: &ClusterRecord, now: Timestamp) -> bool {
-        record
-            .advertised
-            .as_ref()
-            .is_some_and(|advertised| now.since(advertised.received_at) < self.policy.stale_after)
+        let recent =
+            |advertised: &Advertised| now.since(advertised.received_at) < self.policy.stale_after;
+        !record.stale && record.advertised.as_ref().is_some_and(recent)
     }
 }
 

@@ -9,15 +9,21 @@ use thiserror::Error;
 
 use crate::advertisement::{Advertisement, Consumed};
 use crate::id::ClusterId;
+use crate::refusal::Refusal;
 use crate::resources::{DIMENSIONS, Dimension, Resources};
 
 /// What is promised on one cluster.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
+    sums: Sums,
+    accounts: FxHashMap<ClusterId, Account>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
     total: Resources,
     /// `Σ max(0, reserved − consumed)`: promised, and not yet among what the cluster reports as allocated.
     outstanding: Resources,
-    accounts: FxHashMap<ClusterId, Account>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,6 +36,52 @@ impl Account {
     fn outstanding(self) -> Resources {
         self.reserved.saturating_sub(self.consumed)
     }
+}
+
+impl Sums {
+    /// One account has changed, and with it the total. What is outstanding is part of the total in each
+    /// dimension, so that it fits wherever that does.
+    fn post(&mut self, total: Resources, before: Account, after: Account) {
+        let others = self.outstanding.saturating_sub(before.outstanding());
+        self.outstanding = others.checked_add(after.outstanding()).unwrap_or(total);
+        self.total = total;
+    }
+
+    /// Takes a promise out of an account and out of the sums.
+    fn give_back(&mut self, account: Account, amount: Resources) -> Result<Account, LedgerError> {
+        let total = self.total.checked_sub(amount).ok_or(LedgerError::Underflow)?;
+        let reserved = account.reserved.checked_sub(amount).ok_or(LedgerError::Underflow)?;
+        let after = Account { reserved, ..account };
+        self.post(total, account, after);
+        Ok(after)
+    }
+
+    fn available(self, advertisement: &Advertisement) -> Available {
+        let mut left = [0; DIMENSIONS];
+        for dimension in Dimension::ALL {
+            let amount = |resources: Resources| i128::from(resources.get(dimension));
+            let exact = amount(advertisement.allocatable)
+                - amount(advertisement.allocated)
+                - amount(self.outstanding);
+            // Only that it is far below zero matters there.
+            left[dimension.index()] = i64::try_from(exact).unwrap_or(i64::MIN);
+        }
+        Available(left)
+    }
+}
+
+/// Refuses a report of more consumption than there is use: no promise can be argued away.
+pub(crate) fn check_consumed(advertisement: &Advertisement) -> Result<(), Refusal> {
+    let allocated = advertisement.allocated;
+    let mut left = allocated;
+    for (_, amount) in advertisement.consumed.iter() {
+        if let Some(dimension) = amount.first_beyond(left) {
+            let allocated = allocated.get(dimension);
+            return Err(Refusal::ConsumedBeyondAllocated { dimension, allocated });
+        }
+        left = left.saturating_sub(amount);
+    }
+    Ok(())
 }
 
 /// Why an entry was refused; the ledger is as it was.
@@ -47,7 +99,7 @@ impl Ledger {
     /// The sum of the live promises.
     #[must_use]
     pub fn total(&self) -> Resources {
-        self.total
+        self.sums.total
     }
 
     /// The live promises to one requester.
@@ -68,13 +120,13 @@ impl Ledger {
         amount: Resources,
         consumed: Resources,
     ) -> Result<(), LedgerError> {
-        let total = self.total.checked_add(amount).ok_or(LedgerError::Overflow)?;
+        let total = self.sums.total.checked_add(amount).ok_or(LedgerError::Overflow)?;
         let account = self.accounts.entry(requester.clone()).or_default();
+        let before = *account;
         // Not more than the total, which was just checked.
-        let reserved = account.reserved.checked_add(amount).unwrap_or(total);
-        let before = std::mem::replace(account, Account { reserved, consumed }).outstanding();
-        let after = account.outstanding();
-        self.post(total, before, after);
+        let reserved = before.reserved.checked_add(amount).unwrap_or(total);
+        *account = Account { reserved, consumed };
+        self.sums.post(total, before, *account);
         Ok(())
     }
 
@@ -85,23 +137,11 @@ impl Ledger {
         amount: Resources,
     ) -> Result<(), LedgerError> {
         let account = self.accounts.get_mut(requester).ok_or(LedgerError::Underflow)?;
-        let total = self.total.checked_sub(amount).ok_or(LedgerError::Underflow)?;
-        let reserved = account.reserved.checked_sub(amount).ok_or(LedgerError::Underflow)?;
-        let before = account.outstanding();
-        account.reserved = reserved;
-        let after = account.outstanding();
-        if reserved.is_none() {
+        *account = self.sums.give_back(*account, amount)?;
+        if account.reserved.is_none() {
             self.accounts.remove(requester);
         }
-        self.post(total, before, after);
         Ok(())
-    }
-
-    /// What is outstanding is part of the total in each dimension, so that it fits wherever that does.
-    fn post(&mut self, total: Resources, before: Resources, after: Resources) {
-        let others = self.outstanding.saturating_sub(before);
-        self.outstanding = others.checked_add(after).unwrap_or(total);
-        self.total = total;
     }
 
     /// Takes over a new report of what is consumed.
@@ -109,24 +149,48 @@ impl Ledger {
         let mut outstanding = Resources::NONE;
         for (requester, account) in &mut self.accounts {
             account.consumed = consumed.by(requester);
-            outstanding = outstanding.checked_add(account.outstanding()).unwrap_or(self.total);
+            let sum = outstanding.checked_add(account.outstanding());
+            outstanding = sum.unwrap_or(self.sums.total);
         }
-        self.outstanding = outstanding;
+        self.sums.outstanding = outstanding;
     }
 
     /// What is left on a cluster that advertises this.
     #[must_use]
     pub fn available(&self, advertisement: &Advertisement) -> Available {
-        let mut left = [0; DIMENSIONS];
-        for dimension in Dimension::ALL {
-            let amount = |resources: Resources| i128::from(resources.get(dimension));
-            let exact = amount(advertisement.allocatable)
-                - amount(advertisement.allocated)
-                - amount(self.outstanding);
-            // Only that it is far below zero matters there.
-            left[dimension.index()] = i64::try_from(exact).unwrap_or(i64::MIN);
-        }
-        Available(left)
+        self.sums.available(advertisement)
+    }
+}
+
+/// A ledger as it will be after endings that are being decided; only touched accounts are copied.
+pub(crate) struct Draft<'a> {
+    ledger: &'a Ledger,
+    sums: Sums,
+    touched: FxHashMap<&'a ClusterId, Account>,
+}
+
+impl<'a> Draft<'a> {
+    pub(crate) fn of(ledger: &'a Ledger) -> Self {
+        Self { ledger, sums: ledger.sums, touched: FxHashMap::default() }
+    }
+
+    pub(crate) fn give_back(
+        &mut self,
+        requester: &'a ClusterId,
+        amount: Resources,
+    ) -> Result<(), LedgerError> {
+        let touched = self.touched.get(requester).or_else(|| self.ledger.accounts.get(requester));
+        let account = *touched.ok_or(LedgerError::Underflow)?;
+        self.touched.insert(requester, self.sums.give_back(account, amount)?);
+        Ok(())
+    }
+
+    pub(crate) fn total(&self) -> Resources {
+        self.sums.total
+    }
+
+    pub(crate) fn available(&self, advertisement: &Advertisement) -> Available {
+        self.sums.available(advertisement)
     }
 }
 

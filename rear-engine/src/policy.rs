@@ -111,7 +111,8 @@ impl Policy {
     /// The duration that a request gets: its own, else the default, else the longest allowed.
     #[must_use]
     pub fn duration_for(&self, asked: Option<Duration>) -> Option<Duration> {
-        asked.or(self.default_duration).or(self.max_duration)
+        let unasked = self.default_duration.or(self.max_duration);
+        asked.or(unasked.map(|length| length.clamp(MIN_DURATION, self.longest_duration())))
     }
 
     /// The longest duration that is granted.

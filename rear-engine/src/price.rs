@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::decimal::{Decimal, Rounding};
+use crate::decimal::Decimal;
 use crate::resources::{Dimension, Resources};
 
 /// ISO 4217 codes have three letters; other units of account (`credits`) are welcome.
@@ -77,7 +77,7 @@ fn billionths(text: &str) -> Result<u64, PriceError> {
     if !rest.is_empty() {
         return Err(PriceError::NotADecimal);
     }
-    let scaled = number.scale(0, BILLION.into(), Rounding::Up).ok_or(PriceError::TooLarge)?;
+    let scaled = number.scale_up(0, BILLION.into()).ok_or(PriceError::TooLarge)?;
     match u64::try_from(scaled) {
         Ok(amount) if amount <= MAX_RATE * BILLION => Ok(amount),
         _ => Err(PriceError::TooLarge),

@@ -35,6 +35,14 @@ pub enum Refusal {
     /// The id was given to another reservation.
     #[error("reservation {0} exists already")]
     IdTaken(ReservationId),
+    /// More is reported as consumed than is allocated: no promise can be argued away.
+    #[error("consumed {dimension} exceeds what is allocated ({})", dimension.quantity(*allocated))]
+    ConsumedBeyondAllocated {
+        /// Where.
+        dimension: Dimension,
+        /// What is allocated there.
+        allocated: u64,
+    },
     /// A newer advertisement is known.
     #[error("a newer advertisement of this cluster is known")]
     Outdated {
@@ -137,6 +145,7 @@ impl Refusal {
             | Self::NotAllowed { .. }
             | Self::KeyReused(_)
             | Self::IdTaken(_)
+            | Self::ConsumedBeyondAllocated { .. }
             | Self::Outdated { .. }
             | Self::AlreadyEnded(_)
             | Self::TooLong(_)

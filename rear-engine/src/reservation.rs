@@ -29,6 +29,38 @@ pub struct Reservation {
     pub phase: Phase,
 }
 
+/// A request that is not decided yet: it has a name and no provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pending {
+    /// The name that it will have.
+    pub id: ReservationId,
+    /// What is asked.
+    pub ask: Ask,
+    /// What the client called this intent.
+    pub key: Option<IdempotencyKey>,
+}
+
+impl Pending {
+    /// Capacity is locked for it.
+    #[must_use]
+    pub fn grant(
+        self,
+        provider: ClusterId,
+        at: Timestamp,
+        expires_at: Option<Timestamp>,
+    ) -> Reservation {
+        let Self { id, ask, key } = self;
+        let phase = Phase::Reserved(Reserved);
+        Reservation { id, ask, key, provider, reserved_at: at, expires_at, phase }
+    }
+
+    /// Nobody had room. Only requests that are kept as resources remember it.
+    #[must_use]
+    pub fn fail(self, at: Timestamp) -> Failed {
+        Failed { at, why: Failure::NoRoom }
+    }
+}
+
 /// How far a reservation has come. Only forward: the methods of the phases are the only way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Phase {

@@ -1,5 +1,7 @@
 //! Adopt: after a restore, the ledger learns from providers what the backup did not know.
 
+use std::collections::BTreeSet;
+
 use crate::advertisement::Holding;
 use crate::command::Actor;
 use crate::decision::{Change, Decision, Event, Happening, Subject};
@@ -7,7 +9,8 @@ use crate::fleet::{ClusterRecord, Fleet};
 use crate::id::ClusterId;
 use crate::ledger::Ledger;
 use crate::refusal::Refusal;
-use crate::reservation::{Phase, Reservation, Reserved};
+use crate::reservation::{Pending, Reservation};
+use crate::resources::Resources;
 use crate::time::Timestamp;
 
 /// The promises that a recovering provider keeps and the ledger does not know, entered into `ledger`.
@@ -22,24 +25,19 @@ pub(super) fn adopt(
     now: Timestamp,
 ) -> Result<Vec<Reservation>, Refusal> {
     let mut adopted: Vec<Reservation> = Vec::new();
+    let mut seen = BTreeSet::new();
     for Holding { reservation: id, ask, expires_at } in holding {
-        let known = fleet.reservation(id).is_some() || adopted.iter().any(|other| other.id == id);
+        let known = fleet.reservation(id).is_some() || seen.contains(&id);
         let over = expires_at.is_some_and(|end| end <= now);
         if known || over || ask.requester() == provider {
             continue;
         }
         ledger
-            .hold(ask.requester(), ask.resources(), crate::resources::Resources::NONE)
+            .hold(ask.requester(), ask.resources(), Resources::NONE)
             .map_err(|source| Refusal::Ledger { cluster: provider.clone(), source })?;
-        adopted.push(Reservation {
-            id,
-            ask,
-            key: None,
-            provider: provider.clone(),
-            reserved_at: now,
-            expires_at,
-            phase: Phase::Reserved(Reserved),
-        });
+        seen.insert(id);
+        let pending = Pending { id, ask, key: None };
+        adopted.push(pending.grant(provider.clone(), now, expires_at));
     }
     Ok(adopted)
 }

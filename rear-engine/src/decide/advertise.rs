@@ -6,7 +6,7 @@ use crate::command::Actor;
 use crate::decision::{Change, Decision, Event, Happening, Subject};
 use crate::fleet::{Advertised, Cluster, ClusterRecord, Fleet};
 use crate::id::ClusterId;
-use crate::ledger::{Available, Ledger};
+use crate::ledger::{Available, Ledger, check_consumed};
 use crate::refusal::Refusal;
 use crate::reservation::Reservation;
 use crate::time::Timestamp;
@@ -14,10 +14,11 @@ use crate::time::Timestamp;
 pub(super) fn advertise(
     fleet: &Fleet,
     id: &ClusterId,
-    advertisement: Advertisement,
+    mut advertisement: Advertisement,
     holding: Option<Vec<Holding>>,
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
+    check_consumed(&advertisement)?;
     let known = fleet.cluster(id);
     let before =
         known.map_or_else(|| ClusterRecord::new(id.clone()), |known| known.record().clone());
@@ -26,6 +27,9 @@ pub(super) fn advertise(
     {
         return Err(Refusal::Outdated { kept: kept.advertisement.order });
     }
+    // One that does not count does not make the broker forget how far an older copy had counted.
+    let kept_order = before.advertisement().and_then(|kept| kept.order);
+    advertisement.order = advertisement.order.or(kept_order);
     let holding = holding.filter(|_| fleet.is_recovering(&before));
     if holding.is_none()
         && let Some(known) = known

@@ -6,7 +6,7 @@ use crate::command::Actor;
 use crate::decision::{Change, Decision, Event, Happening, Subject};
 use crate::fleet::Fleet;
 use crate::id::ClusterId;
-use crate::ledger::Ledger;
+use crate::ledger::Draft;
 use crate::refusal::Refusal;
 use crate::reservation::{Ending, Reservation};
 use crate::time::Timestamp;
@@ -17,7 +17,7 @@ pub(super) struct Endings<'a> {
     now: Timestamp,
     by: Actor,
     /// The ledgers of the providers as they will be, in order of their ids.
-    ledgers: BTreeMap<ClusterId, Ledger>,
+    ledgers: BTreeMap<&'a ClusterId, Draft<'a>>,
     changes: Vec<Change>,
     events: Vec<Event>,
 }
@@ -29,14 +29,13 @@ impl<'a> Endings<'a> {
     }
 
     /// Ends one live reservation.
-    pub(super) fn end(&mut self, reservation: &Reservation, how: Ending) -> Result<(), Refusal> {
+    pub(super) fn end(&mut self, reservation: &'a Reservation, how: Ending) -> Result<(), Refusal> {
         let ended = reservation.phase.clone().ended(self.now, how.clone());
         let phase = ended.map_err(|_| Refusal::AlreadyEnded(reservation.id))?;
         let provider = &reservation.provider;
-        let ledger = self.ledgers.entry(provider.clone()).or_insert_with(|| {
-            let cluster = self.fleet.cluster(provider);
-            cluster.map(|cluster| cluster.ledger().clone()).unwrap_or_default()
-        });
+        let cluster = self.fleet.cluster(provider);
+        let cluster = cluster.ok_or_else(|| Refusal::UnknownCluster(provider.clone()))?;
+        let ledger = self.ledgers.entry(provider).or_insert_with(|| Draft::of(cluster.ledger()));
         ledger
             .give_back(reservation.requester(), reservation.held())
             .map_err(|source| Refusal::Ledger { cluster: provider.clone(), source })?;
@@ -54,15 +53,15 @@ impl<'a> Endings<'a> {
     pub(super) fn decide(mut self, subject: Subject) -> Decision {
         for (cluster, ledger) in std::mem::take(&mut self.ledgers) {
             let total = ledger.total();
-            if self.recovers(&cluster, &ledger) {
+            if self.recovers(cluster, &ledger) {
                 self.tell(Subject::Cluster(cluster.clone()), Happening::NoLongerOvercommitted);
             }
-            self.changes.push(Change::Ledger { cluster, total });
+            self.changes.push(Change::Ledger { cluster: cluster.clone(), total });
         }
         Decision { subject, changes: self.changes, events: self.events }
     }
 
-    fn recovers(&self, id: &ClusterId, after: &Ledger) -> bool {
+    fn recovers(&self, id: &ClusterId, after: &Draft<'_>) -> bool {
         let Some(cluster) = self.fleet.cluster(id) else {
             return false;
         };

@@ -14,7 +14,9 @@ pub(super) fn expire(fleet: &Fleet, limit: usize, now: Timestamp) -> Result<Deci
     let silence = fleet.policy().requester_gone_after;
     let last_sign = now.plus(Duration::from_nanos(-silence.as_nanos()));
     let expired = fleet.timeline().ended_by(now).map(|id| (id, Release::Expired));
-    let gone = fleet.timeline().silent_since(last_sign).map(|id| (id, Release::RequesterGone));
+    let could_be_heard = fleet.listening_since() <= last_sign;
+    let silent = could_be_heard.then(|| fleet.timeline().silent_since(last_sign));
+    let gone = silent.into_iter().flatten().map(|id| (id, Release::RequesterGone));
     let mut endings = Endings::new(fleet, Actor::Broker, now);
     for (id, why) in expired.chain(gone).take(limit) {
         let reservation = fleet.reservation(id).ok_or(Refusal::UnknownReservation(id))?;

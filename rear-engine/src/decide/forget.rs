@@ -18,7 +18,9 @@ pub(super) fn forget(
     if !matches!(by, Actor::Administrator(_)) {
         return Err(Refusal::NotAllowed { allowed: "an administrator" });
     }
-    if fleet.cluster(&cluster).is_none() {
+    // A requester that never spoke over the API has promises and no record.
+    let promised = fleet.live_of_requester(&cluster).next().is_some();
+    if fleet.cluster(&cluster).is_none() && !promised {
         return Err(Refusal::UnknownCluster(cluster));
     }
     let mut endings = Endings::new(fleet, by.clone(), now);

@@ -8,7 +8,7 @@ use crate::id::{ClusterId, IdempotencyKey, ReservationId};
 use crate::ledger::LedgerError;
 use crate::place::select::choose;
 use crate::refusal::Refusal;
-use crate::reservation::{Phase, Reservation, Reserved};
+use crate::reservation::Pending;
 use crate::resources::Resources;
 use crate::time::Timestamp;
 
@@ -30,16 +30,8 @@ pub(super) fn reserve(
     let expires_at = end_of(fleet, &ask, now)?;
     let provider = choose(fleet, &ask, now).map_err(Refusal::NoRoom)?;
     let total = ledger_after(fleet, &provider, ask.resources())?;
-    let phase = Phase::Reserved(Reserved);
-    let reservation = Reservation {
-        id,
-        ask,
-        key,
-        provider: provider.clone(),
-        reserved_at: now,
-        expires_at,
-        phase,
-    };
+    let pending = Pending { id, ask, key };
+    let reservation = pending.grant(provider.clone(), now, expires_at);
     let subject = Subject::Reservation(id);
     Ok(Decision {
         changes: vec![

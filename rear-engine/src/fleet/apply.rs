@@ -235,8 +235,8 @@ impl Fleet {
     }
 
     fn remove_cluster(&mut self, id: &ClusterId) -> Result<(), Divergence> {
-        let cluster = self.cluster_mut(id)?;
-        if !cluster.live.is_empty() || self.live_by_requester.contains_key(id) {
+        let lends = self.clusters.get(id).is_some_and(|cluster| !cluster.live.is_empty());
+        if lends || self.live_by_requester.contains_key(id) {
             return Err(Divergence::StillPromised(id.clone()));
         }
         if let Some(Cluster { record, .. }) = self.clusters.remove(id) {

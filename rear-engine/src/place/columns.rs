@@ -47,6 +47,8 @@ pub(super) struct Columns {
     ratio: [Vec<Lane>; DIMENSIONS],
     inverse: [Vec<Lane>; DIMENSIONS],
     rate: [Vec<Lane>; RATES],
+    /// By lane, a bit for each row whose rates are not held exactly.
+    inexact: Vec<u64>,
 }
 
 /// The best of every 64 rows of a table: row `i` stands for lane `i`.
@@ -67,6 +69,7 @@ pub(super) struct Numbers {
     ratio: [f32; DIMENSIONS],
     inverse: [f32; DIMENSIONS],
     rate: [f32; RATES],
+    inexact: bool,
 }
 
 impl Numbers {
@@ -75,6 +78,7 @@ impl Numbers {
         ratio: [NOTHING; DIMENSIONS],
         inverse: [f32::INFINITY; DIMENSIONS],
         rate: [f32::INFINITY; RATES],
+        inexact: false,
     };
 
     /// A cluster with these amounts; `cost` only if it is in the currency that prices are compared in.
@@ -84,13 +88,14 @@ impl Numbers {
         row.inverse = allocatable.amounts().map(|size| (1.0 / size as f64) as f32);
         if let Some(cost) = cost {
             row.rate = [cost.cpu, cost.memory, cost.gpu].map(|rate| rate.billionths() as f32);
+            row.inexact = !holds_exactly(cost);
         }
         row
     }
 }
 
 /// Whether rates are the same numbers here as they are outside: those with few digits are.
-pub(super) fn holds_exactly(cost: &Cost) -> bool {
+fn holds_exactly(cost: &Cost) -> bool {
     // Rates end far below 2⁶⁴, so that nothing saturates on the way back.
     let exact = |rate: Rate| (rate.billionths() as f32) as u64 == rate.billionths();
     [cost.cpu, cost.memory, cost.gpu].into_iter().all(exact)
@@ -118,7 +123,10 @@ impl Columns {
 
     /// Adds 64 vacant rows.
     pub(super) fn add_lane(&mut self) {
-        self.each_column(Numbers::VACANT, |column, vacant| column.push([vacant; LANES]));
+        self.each_column(Numbers::VACANT, |column, vacant| {
+            column.push([vacant; LANES]);
+        });
+        self.inexact.push(0);
     }
 
     /// Writes one row.
@@ -126,6 +134,9 @@ impl Columns {
         self.each_column(numbers, |column, number| {
             column[row / LANES][row % LANES] = number;
         });
+        let bit = 1 << (row % LANES);
+        let inexact = &mut self.inexact[row / LANES];
+        *inexact = if numbers.inexact { *inexact | bit } else { *inexact & !bit };
     }
 
     /// Writes what is free in one row.
@@ -143,9 +154,15 @@ impl Columns {
         }
     }
 
-    /// What one row charges.
-    pub(super) fn rates(&self, row: usize) -> Rates {
-        self.rate.each_ref().map(|column| column[row / LANES][row % LANES])
+    /// What one row charges, and whether that is exact.
+    pub(super) fn rates(&self, row: usize) -> (Rates, bool) {
+        let (lane, i) = (row / LANES, row % LANES);
+        (self.rate.each_ref().map(|column| column[lane][i]), self.inexact[lane] & (1 << i) == 0)
+    }
+
+    /// Whether all rates of 64 rows are exact.
+    pub(super) fn holds_rates_exactly(&self, lane: usize) -> bool {
+        self.inexact[lane] == 0
     }
 }
 

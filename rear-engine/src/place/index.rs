@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::columns::probe::Probe;
-use super::columns::{Columns, LANES, Lane, Numbers, Summaries, holds_exactly, vector_weights};
+use super::columns::{Columns, LANES, Lane, Numbers, Summaries, vector_weights};
 use super::members::Members;
 use crate::id::ClusterId;
 use crate::policy::Policy;
@@ -22,13 +22,10 @@ pub(crate) struct Look {
 }
 
 impl Look {
+    /// By what clusters of one price are made neighbours.
     fn rates(&self) -> Option<[u64; 3]> {
         let cost = self.cost.as_ref()?;
         Some([cost.cpu, cost.memory, cost.gpu].map(Rate::billionths))
-    }
-
-    fn is_inexact(&self) -> bool {
-        self.cost.as_ref().is_some_and(|cost| !holds_exactly(cost))
     }
 }
 
@@ -61,8 +58,6 @@ pub(crate) struct Index {
     pub(super) summaries: Summaries,
     /// Rows that were put somewhere without regard to their size since the last sort.
     unsorted: usize,
-    /// Rows whose rates the columns do not hold exactly.
-    inexact: usize,
 }
 
 impl Index {
@@ -78,7 +73,6 @@ impl Index {
             columns: Columns::default(),
             summaries: Summaries::default(),
             unsorted: 0,
-            inexact: 0,
         }
     }
 
@@ -161,8 +155,6 @@ impl Index {
         };
         let before = std::mem::replace(&mut kept.look, look.clone());
         let only_room = before.allocatable == look.allocatable && before.cost == look.cost;
-        self.inexact -= usize::from(before.is_inexact());
-        self.inexact += usize::from(look.is_inexact());
         self.row_of_look.remove(&before);
         if only_room {
             self.columns.set_room(row, look.allocatable, look.available);
@@ -183,13 +175,11 @@ impl Index {
     fn forget(&mut self, row: usize) {
         if let Some(old) = self.rows[row].take() {
             self.row_of_look.remove(&old.look);
-            self.inexact -= usize::from(old.look.is_inexact());
         }
     }
 
     fn write(&mut self, row: usize, look: Look, id: ClusterId) {
         self.forget(row);
-        self.inexact += usize::from(look.is_inexact());
         self.columns.set(row, self.numbers(&look));
         self.summarise(row / LANES);
         self.row_of_look.insert(look.clone(), row);
@@ -243,11 +233,6 @@ impl Index {
                 }
             }
         }
-    }
-
-    /// Whether the columns hold all rates exactly: then equal rates are equal prices.
-    pub(super) fn holds_rates_exactly(&self) -> bool {
-        self.inexact == 0
     }
 
     pub(super) fn row(&self, block: usize, lane: usize) -> Option<&Row> {

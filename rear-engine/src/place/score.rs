@@ -125,6 +125,10 @@ impl<'a> Yardstick<'a> {
 
     /// The score of a cluster that fits.
     pub(super) fn score(&self, look: &Look) -> Score {
+        self.score_given(look, self.cheapness(look.cost.as_ref()))
+    }
+
+    fn score_given(&self, look: &Look, cheapness: u64) -> Score {
         let room = || -> u64 {
             let weighted =
                 |dimension| u64::from(self.weights.get(dimension)) * self.room(look, dimension);
@@ -134,21 +138,19 @@ impl<'a> Yardstick<'a> {
             Strategy::Headroom | Strategy::Binpack => {
                 Score { value: room(), out_of: self.weight() * WHOLE }
             }
-            Strategy::Cheapest => Score::from_share(self.cheapness(look.cost.as_ref())),
-            Strategy::Balanced => {
-                let cheapness = self.weight() * self.cheapness(look.cost.as_ref());
-                Score {
-                    value: (PERCENT - self.cost_share) * room() + self.cost_share * cheapness,
-                    out_of: PERCENT * self.weight() * WHOLE,
-                }
-            }
+            Strategy::Cheapest => Score::from_share(cheapness),
+            Strategy::Balanced => Score {
+                value: (PERCENT - self.cost_share) * room()
+                    + self.cost_share * self.weight() * cheapness,
+                out_of: PERCENT * self.weight() * WHOLE,
+            },
         }
     }
 
-    /// What decides, or nothing where the request does not fit.
-    pub(super) fn score_where_it_fits(&self, look: &Look) -> Option<u64> {
+    /// What decides, or nothing where the request does not fit. `cheapness` is that of the look's cost.
+    pub(super) fn score_where_it_fits(&self, look: &Look, cheapness: u64) -> Option<u64> {
         let fits = self.ask.resources().first_beyond(look.available).is_none();
-        fits.then(|| self.score(look).value)
+        fits.then(|| self.score_given(look, cheapness).value)
     }
 
     /// The same, part by part.
@@ -175,12 +177,13 @@ impl<'a> Yardstick<'a> {
     }
 
     /// From a whole for the cheapest to 0 for the dearest; no price counts as the dearest.
-    fn cheapness(&self, cost: Option<&Cost>) -> u64 {
+    pub(super) fn cheapness(&self, cost: Option<&Cost>) -> u64 {
         let (Some(price), Some((cheapest, dearest))) = (self.price(cost), self.prices) else {
             return 0;
         };
         let mut span = dearest.billionths().saturating_sub(cheapest.billionths());
-        let mut saved = dearest.billionths().saturating_sub(price.billionths());
+        // Rows are scored before it is known whether they may serve: theirs may be beyond the range.
+        let mut saved = dearest.billionths().saturating_sub(price.billionths()).min(span);
         if span == 0 {
             return WHOLE;
         }

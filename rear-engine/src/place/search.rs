@@ -71,10 +71,12 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
         }
     }
 
-    /// Many clusters charge the same: equal prices are told apart from nearly equal ones by their rates.
+    /// Many clusters charge the same: equal prices are told apart from nearly equal ones by their rates,
+    /// where the columns hold those exactly.
     fn may_charge_better(&self, block: usize) -> bool {
         let rates = || self.index.summaries.rates(block, self.probe.goal());
-        !self.rates.is_some_and(|best| self.probe.is_no_better(rates(), best))
+        let comparable = self.rates.filter(|_| self.index.columns.holds_rates_exactly(block));
+        !comparable.is_some_and(|best| self.probe.is_no_better(rates(), best))
     }
 
     /// The most promising row first: what it yields rules most others out.
@@ -97,8 +99,8 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
     // Approximate by purpose: the floor only prunes.
     #[allow(clippy::float_arithmetic)]
     fn consider(&mut self, block: usize, lane: usize, key: f32) {
-        let rates = || self.index.columns.rates(block * LANES + lane);
-        if self.rates.is_some_and(|best| self.probe.is_no_better(rates(), best)) {
+        let (rates, exact) = self.index.columns.rates(block * LANES + lane);
+        if exact && self.rates.is_some_and(|best| self.probe.is_no_better(rates, best)) {
             return;
         }
         let Some(row) = self.index.row(block, lane) else {
@@ -110,7 +112,7 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
         if self.best.as_ref().is_none_or(|best| *best < verdict) {
             self.best = Some(verdict);
             self.floor = self.floor.max(key - self.probe.margin(key));
-            self.rates = (self.index.holds_rates_exactly()).then(rates);
+            self.rates = exact.then_some(rates);
         }
     }
 }

@@ -10,7 +10,7 @@ use super::{explain, rank};
 use crate::ask::{Ask, Strategy};
 use crate::fleet::{Cluster, Fleet};
 use crate::id::ClusterId;
-use crate::price::Price;
+use crate::price::{Cost, Price};
 use crate::refusal::{NoRoom, Obstacle, Reason};
 use crate::time::Timestamp;
 
@@ -62,8 +62,10 @@ pub(crate) fn by_index(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Option<Clust
         yardstick.prices = contest.prices(&yardstick);
     }
     let probe = probe_for(fleet, ask, &yardstick);
+    let mut cheapness = PerCost::default();
     let best = fleet.index().best(&probe, |row, best: Option<&(u64, Reverse<&ClusterId>)>| {
-        let score = yardstick.score_where_it_fits(&row.look)?;
+        let cheapness = cheapness.of(row, |cost| yardstick.cheapness(cost));
+        let score = yardstick.score_where_it_fits(&row.look, cheapness)?;
         if best.is_some_and(|(best, _)| score < *best) {
             return None;
         }
@@ -88,6 +90,31 @@ fn probe_for(fleet: &Fleet, ask: &Ask, yardstick: &Yardstick<'_>) -> Probe {
     match yardstick.prices {
         Some((cheapest, dearest)) => probe.weigh_cost(worth, cheapest, dearest),
         None => probe,
+    }
+}
+
+/// Something that depends on what a row charges, worked out once for neighbours that charge the same.
+struct PerCost<'a, T> {
+    last: Option<(Option<&'a Cost>, T)>,
+}
+
+impl<T> Default for PerCost<'_, T> {
+    fn default() -> Self {
+        Self { last: None }
+    }
+}
+
+impl<'a, T: Copy> PerCost<'a, T> {
+    fn of(&mut self, row: &'a Row, work_out: impl FnOnce(Option<&'a Cost>) -> T) -> T {
+        let cost = row.look.cost.as_ref();
+        match self.last {
+            Some((last, known)) if last == cost => known,
+            Some(_) | None => {
+                let new = work_out(cost);
+                self.last = Some((cost, new));
+                new
+            }
+        }
     }
 }
 
@@ -123,8 +150,9 @@ impl Contest<'_> {
         key: impl Fn(Price) -> K,
     ) -> Option<K> {
         let probe = Probe::new(goal, self.ask);
+        let mut prices = PerCost::default();
         self.fleet.index().best(&probe, |row, best| {
-            let price = key(yardstick.price(row.look.cost.as_ref())?);
+            let price = key(prices.of(row, |cost| yardstick.price(cost))?);
             let better = best.is_none_or(|best| *best < price);
             if !better || lack(row.look.available, self.ask).is_some() {
                 return None;

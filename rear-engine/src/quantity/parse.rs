@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use super::{MAX_QUANTITY_LENGTH, Notation, Quantity, QuantityError};
-use crate::decimal::{Decimal, Rounding};
+use crate::decimal::Decimal;
 
 const NANOS: u128 = 1_000_000_000;
 
@@ -81,11 +81,9 @@ impl Suffix {
     /// silently changes the value, and we refuse it.
     fn scale(&self, mantissa: &Decimal) -> Option<u128> {
         match *self {
-            Self::Decimal(power) | Self::Exponent(power) => {
-                mantissa.scale(power, NANOS, Rounding::Up)
-            }
+            Self::Decimal(power) | Self::Exponent(power) => mantissa.scale_up(power, NANOS),
             Self::Binary(power) => {
-                let nanos = mantissa.scale(0, NANOS << power, Rounding::Up)?;
+                let nanos = mantissa.scale_up(0, NANOS << power)?;
                 (nanos <= u128::from(i64::MAX.cast_unsigned()) * NANOS).then_some(nanos)
             }
         }

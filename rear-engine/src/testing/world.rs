@@ -84,10 +84,11 @@ impl World {
     #[must_use]
     pub fn new(fault: Option<super::faults::Fault>) -> Self {
         let currency = "EUR".parse().ok();
+        let fleet = Fleet::new(Policy { currency, ..Policy::default() });
         Self {
-            fleet: Fleet::new(Policy { currency, ..Policy::default() }),
+            witness: Witness::of(&fleet),
+            fleet,
             now: Timestamp::from_seconds(1_800_000_000),
-            witness: Witness::default(),
             fault,
             granted: Vec::new(),
             next: 0,
@@ -256,7 +257,6 @@ impl World {
             let record = Change::Cluster(Box::new(kept.record().clone()));
             restored.apply(record).map_err(Broken::Divergence)?;
         }
-        self.witness = Witness::default();
         self.lost.clear();
         for kept in self.fleet.reservations() {
             if Some(kept.id) == newest {
@@ -343,7 +343,7 @@ impl World {
         let mut advertisement: Advertisement =
             super::of_size(size, self.now.plus(Duration::from_seconds(back)));
         advertisement.allocated = allocated;
-        advertisement.consumed = Consumed::new(entries, allocated).unwrap();
+        advertisement.consumed = Consumed::new(entries).unwrap();
         advertisement.order = has(0).then_some(Order { epoch: 1, sequence });
         advertisement.cost = has(2).then(|| {
             let currency = if has(3) { "EUR" } else { "USD" };

@@ -117,7 +117,7 @@ fn what_is_consumed_is_news_too() {
     told.allocated = resources("1", "1Gi");
     stage.advertise("a", told.clone()).unwrap();
     let entries = [(cluster("q"), resources("1", "1Gi"))];
-    told.consumed = rear_engine::advertisement::Consumed::new(entries, told.allocated).unwrap();
+    told.consumed = rear_engine::advertisement::Consumed::new(entries).unwrap();
     assert_eq!(happened(&stage.advertise("a", told).unwrap()), [&Happening::Advertised]);
 }
 
@@ -171,4 +171,14 @@ fn holding_is_ignored_when_nothing_is_being_recovered() {
     stage.advertise_holding("a", told_at(0), Some(vec![held])).unwrap();
     assert_eq!(stage.available("a"), resources("4", "4Gi"));
     assert!(stage.fleet.reservation(rear_engine::testing::id(9)).is_none());
+}
+
+#[test]
+fn an_old_copy_is_still_known_after_an_advertisement_that_does_not_count() {
+    let mut stage = Stage::new();
+    allocated(&mut stage, "1", counted(5, 1)).unwrap();
+    allocated(&mut stage, "2", told_at(1)).unwrap();
+    let refused = allocated(&mut stage, "3", counted(3, 99)).unwrap_err();
+    assert_eq!(refused, Refusal::Outdated { kept: Some(Order { epoch: 5, sequence: 1 }) });
+    allocated(&mut stage, "3", counted(6, 0)).unwrap();
 }

@@ -1,9 +1,14 @@
 //! Damage is found and named: the auditor of states, the witness of histories, and changes that do not fit.
 
+use rear_engine::advertisement::Order;
 use rear_engine::audit::{Books, Violation, Witness, books};
 use rear_engine::fleet::{ClusterRecord, Divergence};
+use rear_engine::reservation::{Release, Released};
 use rear_engine::testing::{ask, cluster, id, resources};
-use rear_engine::{Change, ClusterId, Decision, Dimension, Phase, Reservation, Resources, Subject};
+use rear_engine::{
+    Change, ClusterId, Decision, Dimension, Event, Happening, Phase, Reservation, Resources,
+    Subject,
+};
 
 use super::stage::{Stage, of};
 
@@ -111,6 +116,76 @@ fn the_witness_objects_to_what_history_does_not_allow() {
 }
 
 #[test]
+fn the_witness_needs_no_event_to_notice_a_grant_beyond_what_is_there() {
+    let (stage, made) = one_promise();
+    let ask = ask("s", resources("100", "1Gi"));
+    let silent = Reservation { id: id(9), ask, key: None, reserved_at: stage.now, ..made };
+    let found = objection(&stage, vec![put(&silent), ledger(resources("101", "2Gi"))]);
+    assert!(matches!(found, Violation::GrantedTwice { available: -97_000, .. }), "{found}");
+}
+
+#[test]
+fn the_witness_lets_an_advertisement_adopt_and_nothing_else() {
+    let (stage, made) = one_promise();
+    let told = |subject, what| Event { at: stage.now, subject, what, by: of("q") };
+    let advertised = told(Subject::Cluster(cluster("q")), Happening::Advertised);
+    let adopts = |id| vec![advertised.clone(), told(Subject::Reservation(id), Happening::Adopted)];
+    let observe = |changes, events| {
+        let subject = Subject::Cluster(cluster("q"));
+        Witness::of(&stage.fleet).observe(&Decision { subject, changes, events }, stage.now)
+    };
+    let of_p = Err(Violation::Advertisement { cluster: cluster("p") });
+    let end = vec![put(&released(&made)), ledger(Resources::NONE)];
+    assert_eq!(observe(end.clone(), vec![advertised.clone()]), of_p);
+    assert_eq!(observe(end, adopts(made.id)), of_p);
+    // A promise on somebody else.
+    let foreign = Reservation { id: id(9), key: None, ..made.clone() };
+    assert_eq!(observe(vec![put(&foreign), ledger(resources("2", "2Gi"))], adopts(id(9))), of_p);
+    let own = Reservation { provider: cluster("q"), ..foreign };
+    let entry = Change::Ledger { cluster: cluster("q"), total: resources("1", "1Gi") };
+    assert_eq!(observe(vec![put(&own), entry], adopts(id(9))), Ok(()));
+}
+
+#[test]
+fn the_witness_objects_to_an_older_refreshment_and_to_early_endings() {
+    let (mut stage, made) = one_promise();
+    let refreshed = |epoch| Change::Refreshed {
+        cluster: cluster("p"),
+        at: stage.now,
+        timestamp: stage.now,
+        order: Some(Order { epoch, sequence: 1 }),
+        durable: true,
+    };
+    let mut witness = Witness::of(&stage.fleet);
+    witness.observe(&decision(vec![refreshed(5)]), stage.now).unwrap();
+    let older = witness.observe(&decision(vec![refreshed(4)]), stage.now);
+    assert_eq!(older, Err(Violation::Advertisement { cluster: cluster("p") }));
+    let gone = Phase::Released(Released { at: stage.now, why: Release::RequesterGone });
+    let gone = Reservation { phase: gone, ..made.clone() };
+    let end = || vec![put(&gone), ledger(Resources::NONE)];
+    let early = Violation::EndedEarly { reservation: made.id };
+    assert_eq!(objection(&stage, end()), early, "it was never heard");
+    stage.act(rear_engine::Command::Hear { cluster: cluster("r") }).unwrap();
+    let heard = stage.now;
+    stage.pass("23h59m");
+    assert_eq!(objection(&stage, end()), early, "it was heard {heard:?}");
+    stage.pass("1m");
+    Witness::of(&stage.fleet).observe(&decision(end()), stage.now).unwrap();
+    let past = Reservation { expires_at: Some(stage.now), ..made.clone() };
+    assert_eq!(objection(&stage, vec![put(&past)]), Violation::Backwards { reservation: made.id });
+    assert_eq!(
+        objection(&stage, vec![Change::Dropped(made.id)]),
+        Violation::Backwards { reservation: made.id }
+    );
+    for gone in ["p", "r"] {
+        assert_eq!(
+            objection(&stage, vec![Change::Forgotten(cluster(gone))]),
+            Violation::NotGivenBack { cluster: cluster(gone) }
+        );
+    }
+}
+
+#[test]
 fn a_dropped_reservation_frees_its_key_for_the_witness_too() {
     let (stage, made) = one_promise();
     let mut witness = Witness::of(&stage.fleet);
@@ -137,7 +212,6 @@ fn changes_that_do_not_fit_are_refused_by_the_fleet() {
     assert_eq!(apply(Change::Dropped(made.id)), Divergence::NotEnded(made.id));
     assert_eq!(apply(Change::Dropped(id(71))), Divergence::NotEnded(id(71)));
     assert_eq!(apply(Change::Forgotten(cluster("p"))), Divergence::StillPromised(cluster("p")));
-    assert_eq!(apply(Change::Forgotten(cluster("x"))), Divergence::UnknownCluster(cluster("x")));
     let moved = Reservation { provider: cluster("q"), ..made.clone() };
     assert_eq!(apply(put(&moved)), Divergence::Backwards(made.id));
 }

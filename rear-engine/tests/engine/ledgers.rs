@@ -5,15 +5,15 @@ use rear_engine::ledger::{Ledger, LedgerError};
 use rear_engine::quantity::QuantityError;
 use rear_engine::resources::ResourcesError;
 use rear_engine::testing::{advertisement, all_resources, cluster, resources};
-use rear_engine::{Advertisement, Dimension, Resources};
+use rear_engine::{Advertisement, Dimension, Refusal, Resources};
 
-use super::stage::start;
+use super::stage::{Stage, start};
 
 fn using(allocated: Resources, consumed: &[(&str, Resources)]) -> Advertisement {
     let mut told = advertisement("10", "10Gi", start());
     told.allocated = allocated;
     let entries = consumed.iter().map(|(name, amount)| (cluster(name), *amount));
-    told.consumed = Consumed::new(entries, allocated).unwrap();
+    told.consumed = Consumed::new(entries).unwrap();
     told
 }
 
@@ -86,23 +86,29 @@ fn sums_that_do_not_fit_are_refused_and_change_nothing() {
 
 #[test]
 fn reported_consumption_cannot_exceed_what_is_allocated() {
-    let allocated = all_resources("4", "4Gi", "1", "4Gi");
     let report = |entries: &[(&str, Resources)]| {
-        Consumed::new(entries.iter().map(|(name, amount)| (cluster(name), *amount)), allocated)
+        let mut told = advertisement("10", "10Gi", start());
+        told.allocated = all_resources("4", "4Gi", "1", "4Gi");
+        let entries = entries.iter().map(|(name, amount)| (cluster(name), *amount));
+        told.consumed = Consumed::new(entries).unwrap();
+        Stage::new().advertise("a", told).map(drop)
     };
     let two = resources("2", "2Gi");
-    assert!(report(&[("p", two), ("q", two)]).is_ok());
-    assert_eq!(
-        report(&[("p", two), ("q", two), ("r", resources("1m", "0"))]),
-        Err(ConsumedError::BeyondAllocated { dimension: Dimension::Cpu, allocated: 4000 })
-    );
+    assert_eq!(report(&[("p", two), ("q", two)]), Ok(()));
+    let beyond = Refusal::ConsumedBeyondAllocated { dimension: Dimension::Cpu, allocated: 4000 };
+    assert_eq!(report(&[("p", two), ("q", two), ("r", resources("1m", "0"))]), Err(beyond));
     let gpus = report(&[("p", all_resources("0", "0", "2", "0"))]).unwrap_err();
     assert_eq!(gpus.to_string(), "consumed gpu exceeds what is allocated (1)");
-    assert_eq!(report(&[("p", two), ("p", two)]), Err(ConsumedError::Repeated(cluster("p"))));
-    let many = (0..10_001).map(|i| (cluster(&format!("c{i}")), Resources::NONE));
-    assert_eq!(Consumed::new(many, allocated), Err(ConsumedError::TooMany));
-    let many = (0..10_000).map(|i| (cluster(&format!("c{i}")), Resources::NONE));
-    assert_eq!(Consumed::new(many, allocated).unwrap().iter().count(), 10_000);
+    assert!(!gpus.may_pass_later());
+}
+
+#[test]
+fn a_report_of_consumption_names_each_requester_once() {
+    let nothing = |i: usize| (cluster(&format!("c{i}")), Resources::NONE);
+    let twice = [nothing(1), nothing(1)];
+    assert_eq!(Consumed::new(twice), Err(ConsumedError::Repeated(cluster("c1"))));
+    assert_eq!(Consumed::new((0..10_001).map(nothing)), Err(ConsumedError::TooMany));
+    assert_eq!(Consumed::new((0..10_000).map(nothing)).unwrap().iter().count(), 10_000);
 }
 
 #[test]

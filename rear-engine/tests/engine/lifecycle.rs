@@ -1,6 +1,6 @@
 //! The life of a reservation: who may do what, when, and what is given back.
 
-use rear_engine::reservation::{Ending, Failure, Release};
+use rear_engine::reservation::{Ending, Failure, Pending, Release};
 use rear_engine::testing::{advertisement, ask, cluster, id, resources};
 use rear_engine::{
     Actor, Ask, Command, Duration, Happening, Policy, Refusal, Reservation, ReservationId,
@@ -304,6 +304,42 @@ fn a_requester_that_was_never_heard_is_not_missed() {
 }
 
 #[test]
+fn silence_while_the_broker_was_away_is_not_held_against_anyone() {
+    let mut stage = ready();
+    stage.act(Command::Hear { cluster: cluster("r") }).unwrap();
+    let Reservation { id, .. } = stage.reserve(endless());
+    stage.pass("100h");
+    stage.fleet.listen_from(stage.now);
+    stage.act(Command::MarkStale { limit: 10 }).unwrap();
+    assert!(stage.act(Command::Expire { limit: 10 }).unwrap().changes.is_empty());
+    assert_eq!(stage.fleet.next_due(), Some(until(&stage, "24h")));
+    stage.pass("24h");
+    stage.act(Command::Expire { limit: 10 }).unwrap();
+    assert_eq!(ended(&stage, id), Ending::Released(Release::RequesterGone));
+}
+
+#[test]
+fn a_requester_without_a_record_can_be_forgotten() {
+    let mut stage = ready();
+    let Reservation { id, .. } = stage.reserve(endless());
+    stage.act(Command::Forget { cluster: cluster("r"), by: operator() }).unwrap();
+    assert_eq!(ended(&stage, id), Ending::Released(Release::RequesterGone));
+    let again = Command::Forget { cluster: cluster("r"), by: operator() };
+    assert_eq!(stage.act(again), Err(Refusal::UnknownCluster(cluster("r"))));
+}
+
+#[test]
+fn a_pending_request_is_granted_or_fails() {
+    let pending = Pending { id: id(3), ask: for_a("1h"), key: None };
+    let stage = ready();
+    let granted = pending.clone().grant(cluster("p"), stage.now, None);
+    assert_eq!((granted.id, granted.phase.name()), (id(3), "Reserved"));
+    assert_eq!(granted.phase.ended_at(), None);
+    let failed = pending.fail(stage.now);
+    assert_eq!((failed.at, &failed.why), (stage.now, &Failure::NoRoom));
+}
+
+#[test]
 fn a_reservation_with_an_end_does_not_care_whether_its_requester_is_heard() {
     let mut stage = ready();
     stage.act(Command::Hear { cluster: cluster("r") }).unwrap();
@@ -339,6 +375,10 @@ fn operators_set_a_default_and_a_longest_duration() {
         (None, Some("2h"), None, Ok(Some("2h"))),
         (Some("3h"), Some("2h"), Some("1m"), Ok(Some("1m"))),
         (None, Some("2h"), Some("2h1ns"), Err("2h")),
+        // What an operator got wrong does not refuse those who ask for nothing special.
+        (Some("3h"), Some("2h"), None, Ok(Some("2h"))),
+        (None, Some("9000h"), None, Ok(Some("8784h"))),
+        (Some("-1s"), None, None, Ok(Some("1s"))),
     ] {
         let mut stage = Stage::with(policy(default, longest));
         stage.idle("p", "4", "4Gi");

@@ -1,13 +1,16 @@
 //! Who gets a request: every edge of filter, score and select.
 
 use proptest::prelude::*;
+use rear_engine::fleet::{Advertised, ClusterRecord};
 use rear_engine::policy::{Percent, Policy, PolicyError, Weights};
 use rear_engine::price::PriceCeiling;
 use rear_engine::testing::fleets::{self, Dice, Load};
 use rear_engine::testing::{
     advertisement, all_resources, ask, cluster, cost, id, labels, of_size, resources,
 };
-use rear_engine::{Actor, Ask, Command, Dimension, Resources, Strategy, Terms, decide, dry_run};
+use rear_engine::{
+    Actor, Ask, Change, Command, Dimension, Resources, Strategy, Terms, decide, dry_run,
+};
 
 use super::stage::{Stage, provider, reasons, start};
 
@@ -381,6 +384,113 @@ fn a_difference_of_a_billionth_decides_what_is_cheapest() {
     }
     let wanted = with("r", resources("1", "1Gi"), by(Strategy::Cheapest));
     assert_eq!(chosen(&mut stage, wanted), "c077");
+}
+
+/// Rates that are hard to tell apart: by a billionth, by less than an `f32` sees, or hardly above nothing.
+const HARD_RATES: [&str; 8] =
+    ["0.00500004", "0.005", "0.000000001", "0.000000002", "0", "0.123456789", "0.123456788", "1"];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn prices_that_are_hard_to_tell_apart_are_told_apart(
+        rates in prop::collection::vec((0..8_usize, 0..8_usize, 0..3_usize), 1..150),
+        cpu in 1..3000_u64,
+        memory in 1..40_000_000_u64,
+        strategy in prop::sample::select(vec![Strategy::Cheapest, Strategy::Balanced]),
+    ) {
+        let policy = Policy { currency: Some("EUR".parse().unwrap()), strategy, ..Policy::default() };
+        let mut stage = Stage::with(policy);
+        for (number, (cpu_rate, memory_rate, used)) in rates.into_iter().enumerate() {
+            let mut told = advertisement("8", "8Gi", stage.now);
+            told.allocated = resources(&format!("{}m", used * 100), "0");
+            let (cpu_rate, memory_rate) = (HARD_RATES[cpu_rate], HARD_RATES[memory_rate]);
+            told.cost = (used > 0).then(|| cost(cpu_rate, memory_rate, "0", "EUR"));
+            stage.advertise(&format!("c{number:03}"), told).unwrap();
+        }
+        // The requester has a cluster of its own, cheaper than all: it does not count.
+        let mut own = advertisement("64", "64Gi", stage.now);
+        own.cost = Some(cost("0", "0", "0", "EUR"));
+        stage.advertise("r", own).unwrap();
+        let wanted = ask("r", Resources::from_amounts([cpu, memory, 0, 0]).unwrap());
+        let expected = dry_run(&stage.fleet, &wanted, stage.now).target.unwrap();
+        prop_assert_eq!(chosen(&mut stage, wanted), expected.as_str());
+    }
+}
+
+/// The largest amounts at the largest rates: an overflow of the approximate keys must not refuse anyone.
+#[test]
+fn extreme_amounts_and_prices_are_not_refused() {
+    let most = i64::MAX.cast_unsigned();
+    let policy = Policy {
+        weights: Weights::new([1000; 4]).unwrap(),
+        currency: Some("EUR".parse().unwrap()),
+        ..Policy::default()
+    };
+    let mut stage = Stage::with(policy);
+    let mut fleet = stage.fleet.clone();
+    let mut put = |name: String, size: [u64; 4], memory_rate: &str, gpu_rate: &str| {
+        let mut told = of_size(Resources::from_amounts(size).unwrap(), start());
+        told.cost = Some(cost("0.000001", memory_rate, gpu_rate, "EUR"));
+        let record = ClusterRecord {
+            advertised: Some(Advertised { advertisement: told, received_at: start() }),
+            ..ClusterRecord::new(cluster(&name))
+        };
+        fleet.apply(Change::Cluster(Box::new(record))).unwrap();
+    };
+    for number in 0..4200 {
+        put(format!("poor-{number}"), [100_000 + number, 1 << 31, 0, 0], "0", "0");
+    }
+    put("x".to_owned(), [1000, 1 << 30, most, 0], "0.000000001", "1000000000");
+    put("y".to_owned(), [1001, 1 << 30, most, 0], "0.000000002", "1000000000");
+    fleet.settle();
+    stage.fleet = fleet;
+    let all = Resources::from_amounts([1000, 1 << 30, most, 0]).unwrap();
+    let wanted = with("r", all, by(Strategy::Balanced));
+    let expected = dry_run(&stage.fleet, &wanted, stage.now).target;
+    let reserve = Command::Reserve {
+        id: id(1),
+        ask: Box::new(wanted),
+        key: None,
+        by: Actor::Cluster(cluster("r")),
+    };
+    let decision = decide(&stage.fleet, reserve, stage.now).unwrap();
+    stage.fleet.apply_all(decision).unwrap();
+    assert_eq!(stage.fleet.reservation(id(1)).map(|made| made.provider.clone()), expected);
+}
+
+#[test]
+fn a_dry_run_shows_cost_only_where_it_counts() {
+    for strategy in Strategy::ALL {
+        let ask = with("r", resources("1", "1Gi"), by(strategy));
+        let ranking = dry_run(&priced().fleet, &ask, start());
+        let shown = ranking.fitting.iter().all(|ranked| ranked.parts.cost.is_some());
+        assert_eq!(shown, strategy.counts_cost(), "{strategy:?}");
+    }
+}
+
+/// A mark that was made under a shorter limit, or before the clock stepped back, counts for every way of asking.
+#[test]
+fn a_stale_mark_counts_for_every_kind_of_request() {
+    let mut stage = Stage::new();
+    stage.idle("a", "8", "8Gi").pass("15m");
+    stage.act(Command::MarkStale { limit: 9 }).unwrap();
+    let record = stage.fleet.cluster(&cluster("a")).unwrap().record().clone();
+    let patient = Policy { stale_after: "1h".parse().unwrap(), ..Policy::default() };
+    let mut later = Stage::with(patient);
+    later.fleet.apply(Change::Cluster(Box::new(record))).unwrap();
+    later.now = stage.now;
+    let one = resources("1", "1Gi");
+    for terms in [
+        Terms::default(),
+        Terms { target: Some(cluster("a")), ..Terms::default() },
+        Terms { preferred: labels(&[("x", "y")]), ..Terms::default() },
+    ] {
+        let refused = later.refused(with("r", one, terms.clone()));
+        assert_eq!(reasons(&refused), ["a has not advertised for too long"]);
+        assert_eq!(dry_run(&later.fleet, &with("r", one, terms), later.now).target, None);
+    }
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn what_is_consumed_is_not_counted_twice() {
     used.allocated = resources("4", "4Gi");
     let mut told = used.clone();
     let consumed = [(cluster("borrower"), resources("4", "4Gi"))];
-    told.consumed = rear_engine::advertisement::Consumed::new(consumed, used.allocated).unwrap();
+    told.consumed = rear_engine::advertisement::Consumed::new(consumed).unwrap();
     stage.advertise("provider", told).unwrap();
     assert_eq!(stage.available("provider"), resources("6", "6Gi"));
 

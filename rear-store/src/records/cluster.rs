@@ -127,7 +127,7 @@ impl TryFrom<AdvertisedRecord> for Advertised {
             capacity: amounts(record.capacity)?,
             allocatable: amounts(record.allocatable)?,
             allocated,
-            consumed: Consumed::new(consumed, allocated).map_err(|_| InvalidField("consumed"))?,
+            consumed: Consumed::new(consumed).map_err(|_| InvalidField("consumed"))?,
             cost: record.cost.map(TryInto::try_into).transpose()?,
             labels: labels(record.labels)?,
             endpoint: record.endpoint.as_deref().map(line).transpose()?,

@@ -79,7 +79,7 @@ fn remembered() -> Remembered {
     advertisement.order = Some(Order { epoch: 3, sequence: 141 });
     advertisement.allocated = resources("2", "4Gi");
     let entries = [(cluster("paris"), resources("1", "1Gi"))];
-    advertisement.consumed = Consumed::new(entries, advertisement.allocated).unwrap();
+    advertisement.consumed = Consumed::new(entries).unwrap();
     advertisement.cost = Some(cost("0.031", "0.004", "1.5", "EUR"));
     advertisement.labels = labels(&[("zone", "north")]);
     advertisement.endpoint = Some("https://rome.example:6443".parse().unwrap());

@@ -6,6 +6,9 @@ use crate::policy::Weights;
 use crate::price::Price;
 use crate::resources::{Dimension, Resources};
 
+/// An exact price rounds each of three terms up to a billionth, a key does not.
+const ROUNDED_UP: f32 = 3.0;
+
 /// What makes a row come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::place) enum Goal {
@@ -37,6 +40,8 @@ pub(in crate::place) struct Probe {
     /// What a price below `dearest` is worth; 0 when cost does not count.
     pub(super) saving: f32,
     pub(super) dearest: f32,
+    /// What the cheapest price is worth.
+    pub(super) worth: f32,
 }
 
 impl Probe {
@@ -54,6 +59,7 @@ impl Probe {
             rates: if resources.get(Dimension::Gpu) > 0 { RATES } else { RATES - 1 },
             saving: 0.0,
             dearest: 0.0,
+            worth: 0.0,
         };
         for dimension in ask.dimensions() {
             probe.dimensions[probe.count] = dimension.index();
@@ -82,6 +88,7 @@ impl Probe {
     ) -> Self {
         let span = dearest.billionths().saturating_sub(cheapest.billionths()) as f32;
         let low = cheapest.billionths() as f32;
+        self.worth = worth;
         (self.dearest, self.saving) = if dearest > cheapest {
             (dearest.billionths() as f32, worth / span)
         } else {
@@ -93,15 +100,16 @@ impl Probe {
 
     /// Rows whose key is further than this below the best one cannot be better.
     pub(in crate::place) fn margin(&self, best: f32) -> f32 {
-        let scale = match self.goal {
+        match self.goal {
             Goal::Score => {
                 let room: f32 = self.weight.iter().map(|weight| weight.abs()).sum();
-                room + self.saving * self.dearest
+                let price = 2.0 * TOLERANCE * self.dearest + ROUNDED_UP;
+                // However uncertain a price is, it is worth no more than the cheapest.
+                2.0 * TOLERANCE * (room + self.worth) + (self.saving * price).min(self.worth)
             }
-            Goal::Cheap | Goal::Dear => best.abs(),
-            Goal::NearlyFits => 1.0,
-        };
-        2.0 * TOLERANCE * scale
+            Goal::Cheap | Goal::Dear => 2.0 * TOLERANCE * best.abs() + ROUNDED_UP,
+            Goal::NearlyFits => 2.0 * TOLERANCE,
+        }
     }
 
     /// Which of the sums of a summary counts.

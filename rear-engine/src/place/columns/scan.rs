@@ -124,7 +124,9 @@ fn keys_of<const D: usize>(table: &Table<'_>, probe: &Probe, keys: &mut Lane) {
         let price = prices(table, probe);
         for i in 0..LANES {
             let price = if price[i] < probe.dearest { price[i] } else { probe.dearest };
-            keys[i] += probe.saving * (probe.dearest - price);
+            let saved = probe.saving * (probe.dearest - price);
+            // Also keeps an overflow of the product out of the sum.
+            keys[i] += if saved < probe.worth { saved } else { probe.worth };
         }
     }
 }
