@@ -35,7 +35,10 @@ fn audit(ledgers: &[(&ClusterId, Resources)], reservations: &[&Reservation]) -> 
 #[test]
 fn clean_books_have_nothing_to_report() {
     let (stage, made) = one_promise();
-    assert_eq!(books(&Books::of(&stage.fleet)), []);
+    let open = Books::of(&stage.fleet);
+    assert_eq!(open.ledgers.get(&cluster("p")), Some(&resources("1", "1Gi")));
+    assert_eq!(open.reservations, [&made]);
+    assert_eq!(books(&open), []);
     assert_eq!(audit(&[(&cluster("p"), Resources::NONE)], &[&released(&made)]), []);
 }
 

@@ -44,6 +44,7 @@ fn a_reservation_id_has_one_text_and_sorts_by_it() {
     assert!(early < late && early.to_string() < late.to_string());
     assert_eq!(late.to_string().len(), 36);
     assert_eq!(late.to_string().parse(), Ok(late));
+    assert_eq!(late.to_bits(), (1 << 100) + 1);
     for bad in ["", "rsv-", "rsv-1", &late.to_string().to_uppercase(), &format!("{late}0")] {
         assert!(bad.parse::<ReservationId>().is_err(), "{bad:?}");
     }
@@ -52,7 +53,7 @@ fn a_reservation_id_has_one_text_and_sorts_by_it() {
 
 #[test]
 fn an_idempotency_key_is_printable_and_bounded() {
-    assert!("3f0c-1 b".parse::<IdempotencyKey>().is_ok());
+    assert_eq!("3f0c-1 b".parse::<IdempotencyKey>().unwrap().as_str(), "3f0c-1 b");
     assert!("k".repeat(255).parse::<IdempotencyKey>().is_ok());
     for bad in ["", "a\nb", "caf\u{e9}", "\0"] {
         assert!(bad.parse::<IdempotencyKey>().is_err(), "{bad:?}");
@@ -83,5 +84,6 @@ fn labels_are_bounded_in_number_and_length() {
     let many =
         |count: usize| Labels::new((0..count).map(|i| (format!("k{i}"), String::new())).collect());
     assert_eq!(many(64).unwrap().len(), 64);
+    assert!(many(0).unwrap().is_empty() && !many(1).unwrap().is_empty());
     assert_eq!(many(65), Err(LabelsError::TooMany));
 }

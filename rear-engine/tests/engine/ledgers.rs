@@ -33,6 +33,10 @@ fn consumption_counts_only_against_the_promises_of_the_same_requester() {
     assert_eq!(left(&ledger, &told), (3000, 2));
     assert_eq!(ledger.total(), resources("5", "5Gi"));
     assert_eq!(ledger.reserved_for(&cluster("p")), resources("2", "2Gi"));
+    let mut accounts: Vec<_> = ledger.accounts().collect();
+    accounts.sort_by_key(|(requester, _)| *requester);
+    let (p, q) = (cluster("p"), cluster("q"));
+    assert_eq!(accounts, [(&p, resources("2", "2Gi")), (&q, resources("3", "3Gi"))]);
 }
 
 #[test]
@@ -129,5 +133,6 @@ fn amounts_are_added_and_subtracted_with_checks() {
     assert_eq!(bad.to_string(), "memory: the quantity is negative where an amount is meant");
     let shown = all_resources("1500m", "1Gi", "2", "10Gi").to_string();
     assert_eq!(shown, "cpu 1500m, memory 1Gi, gpu 2, storage 10Gi");
+    assert_eq!(resources("1", "1Gi").to_string(), "cpu 1, memory 1Gi");
     assert!(Resources::NONE.is_none() && !a.is_none());
 }

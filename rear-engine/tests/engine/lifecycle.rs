@@ -71,6 +71,8 @@ fn reserved_then_active_then_released() {
     assert_eq!(stage.available("p"), resources("4", "4Gi"));
     assert_eq!(stage.fleet.live_of_provider(&cluster("p")).count(), 0);
     assert_eq!(stage.fleet.live_of_requester(&cluster("r")).count(), 0);
+    let kept = stage.fleet.reservation(id).unwrap();
+    assert_eq!(kept.phase.ended_at(), Some(stage.now));
 }
 
 #[test]

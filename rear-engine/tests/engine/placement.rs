@@ -391,13 +391,14 @@ const HARD_RATES: [&str; 8] =
     ["0.00500004", "0.005", "0.000000001", "0.000000002", "0", "0.123456789", "0.123456788", "1"];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn prices_that_are_hard_to_tell_apart_are_told_apart(
-        rates in prop::collection::vec((0..8_usize, 0..8_usize, 0..3_usize), 1..150),
+        rates in prop::collection::vec((0..8_usize, 0..8_usize, 0..3_usize), 1..80),
+        tiny: bool,
         cpu in 1..3000_u64,
-        memory in 1..40_000_000_u64,
+        memory in 1..4_000_000_000_u64,
         strategy in prop::sample::select(vec![Strategy::Cheapest, Strategy::Balanced]),
     ) {
         let policy = Policy { currency: Some("EUR".parse().unwrap()), strategy, ..Policy::default() };
@@ -405,8 +406,12 @@ proptest! {
         for (number, (cpu_rate, memory_rate, used)) in rates.into_iter().enumerate() {
             let mut told = advertisement("8", "8Gi", stage.now);
             told.allocated = resources(&format!("{}m", used * 100), "0");
-            let (cpu_rate, memory_rate) = (HARD_RATES[cpu_rate], HARD_RATES[memory_rate]);
-            told.cost = (used > 0).then(|| cost(cpu_rate, memory_rate, "0", "EUR"));
+            let rate = |number: usize| match tiny {
+                true => format!("0.00000000{number}"),
+                false => HARD_RATES[number].to_owned(),
+            };
+            let cost = || cost(&rate(cpu_rate), &rate(memory_rate), "0", "EUR");
+            told.cost = (used > 0).then(cost);
             stage.advertise(&format!("c{number:03}"), told).unwrap();
         }
         // The requester has a cluster of its own, cheaper than all: it does not count.
@@ -417,6 +422,29 @@ proptest! {
         let expected = dry_run(&stage.fleet, &wanted, stage.now).target.unwrap();
         prop_assert_eq!(chosen(&mut stage, wanted), expected.as_str());
     }
+}
+
+/// An exact price rounds each term up to a billionth, so that unequal rates may be equal prices: then the
+/// smaller id wins.
+#[test]
+fn prices_that_rounding_makes_equal_are_equal() {
+    let policy = Policy { currency: Some("EUR".parse().unwrap()), ..Policy::default() };
+    let mut stage = Stage::with(policy);
+    for (name, rate) in [("a", "0.00500004"), ("b", "0.005")] {
+        let mut told = advertisement("8", "8Gi", stage.now);
+        told.cost = Some(cost("0", rate, "0", "EUR"));
+        stage.advertise(name, told).unwrap();
+    }
+    let mut winners = std::collections::BTreeSet::new();
+    for memory in (5_000_000..18_000_000).step_by(100_000) {
+        let amount = Resources::from_amounts([1, memory, 0, 0]).unwrap();
+        let wanted = with("r", amount, by(Strategy::Cheapest));
+        let expected = dry_run(&stage.fleet, &wanted, stage.now).target.unwrap();
+        let mut fresh = Stage::on(stage.fleet.clone());
+        assert_eq!(chosen(&mut fresh, wanted), expected.as_str(), "{memory} bytes");
+        winners.insert(expected);
+    }
+    assert_eq!(winners.len(), 2, "some are equal and some are not");
 }
 
 /// The largest amounts at the largest rates: an overflow of the approximate keys must not refuse anyone.

@@ -23,6 +23,7 @@ fn a_price_is_a_plain_decimal() {
     }
     assert_eq!("1000000000.000000001".parse::<Rate>(), Err(PriceError::TooLarge));
     assert_eq!("9".repeat(40).parse::<Rate>(), Err(PriceError::TooLarge));
+    assert_eq!("0".repeat(128).parse::<Rate>(), Ok(Rate::default()));
     assert_eq!("0".repeat(129).parse::<Rate>(), Err(PriceError::NotADecimal));
 }
 
