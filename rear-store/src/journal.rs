@@ -85,8 +85,9 @@ pub enum JournalError {
 }
 
 impl Contents {
-    /// The fleet in memory that these records describe. Rows that contradict each other are found here.
-    pub fn into_fleet(self, policy: Policy) -> Result<Fleet, Divergence> {
+    /// The fleet in memory that these records describe, heard from `now` on: silence while nobody listened
+    /// is not held against a requester. Rows that contradict each other are found here.
+    pub fn into_fleet(self, policy: Policy, now: Timestamp) -> Result<Fleet, Divergence> {
         let Meta { position, recovered_through, .. } = self.meta;
         let mut fleet = Fleet::restored(policy, position.incarnation, recovered_through);
         for record in self.clusters {
@@ -99,6 +100,7 @@ impl Contents {
             fleet.apply(Change::Ledger { cluster, total })?;
         }
         fleet.settle();
+        fleet.listen_from(now);
         Ok(fleet)
     }
 }

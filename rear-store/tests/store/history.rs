@@ -132,7 +132,9 @@ pub(crate) fn assert_same(contents: &Contents, fleet: &Fleet) {
     let mut expected: Vec<_> = fleet.reservations().cloned().collect();
     expected.sort_by_key(|kept| kept.id);
     assert_eq!(contents.reservations, expected);
-    let loaded = contents.clone().into_fleet(fleet.policy().clone()).unwrap();
+    let loaded =
+        contents.clone().into_fleet(fleet.policy().clone(), contents.meta.time_mark).unwrap();
+    assert_eq!(loaded.listening_since(), contents.meta.time_mark);
     for kept in fleet.clusters() {
         let found = loaded.cluster(&kept.record().id);
         let total = found.map(|found| found.ledger().total());
