@@ -406,9 +406,9 @@ proptest! {
         for (number, (cpu_rate, memory_rate, used)) in rates.into_iter().enumerate() {
             let mut told = advertisement("8", "8Gi", stage.now);
             told.allocated = resources(&format!("{}m", used * 100), "0");
-            let rate = |number: usize| match tiny {
-                true => format!("0.00000000{number}"),
-                false => HARD_RATES[number].to_owned(),
+            let tiny_rate = |number: usize| format!("0.00000000{number}");
+            let rate = |number: usize| {
+                if tiny { tiny_rate(number) } else { HARD_RATES[number].to_owned() }
             };
             let cost = || cost(&rate(cpu_rate), &rate(memory_rate), "0", "EUR");
             told.cost = (used > 0).then(cost);
