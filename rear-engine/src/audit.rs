@@ -1,6 +1,6 @@
 //! An independent check against the invariants, written without the code that it audits.
 //!
-//! [`books`] looks at a state: do the ledgers and the reservations belong together? A [`Witness`] looks
+//! [`books()`] looks at a state: do the ledgers and the reservations belong together? A [`Witness`] looks
 //! at a history: was each decision allowed by what came before it? Neither uses the ledger arithmetic,
 //! the filter or the phases' methods; they only read records.
 

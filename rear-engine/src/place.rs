@@ -1,7 +1,7 @@
 //! Finding a provider: filter, score, select, and the explanation of both outcomes.
 //!
-//! [`filter`] and [`score`] are exact and say what is right. [`index`] and its columns are approximate
-//! and only say where it is not worth looking; [`select`] brings them together.
+//! `filter` and [`score`] are exact and say what is right. `index` and its columns are approximate
+//! and only say where it is not worth looking; `select` brings them together.
 
 mod columns;
 pub(crate) mod explain;

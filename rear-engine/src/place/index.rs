@@ -3,7 +3,9 @@
 //! Clusters that offer the same are the same to a request, whatever they are called: they share a row.
 //! How they are searched is told in [`super::search`].
 
-use rustc_hash::FxHashMap;
+use std::hash::BuildHasher;
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::columns::probe::Probe;
 use super::columns::{Columns, LANES, Lane, Numbers, Summaries, vector_weights};
@@ -27,12 +29,17 @@ impl Look {
         let cost = self.cost.as_ref()?;
         Some([cost.cpu, cost.memory, cost.gpu].map(Rate::billionths))
     }
+
+    fn hash(&self) -> u64 {
+        FxBuildHasher.hash_one(self)
+    }
 }
 
 /// Clusters with the same look.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub(super) look: Look,
+    hash: u64,
     members: Members,
 }
 
@@ -53,7 +60,9 @@ pub(crate) struct Index {
     rows: Vec<Option<Row>>,
     vacant: Vec<usize>,
     row_of_cluster: FxHashMap<ClusterId, usize>,
-    row_of_look: FxHashMap<Look, usize>,
+    /// By the hash of a look. Of two looks with one hash only the later is found here; a cluster that looks
+    /// like the other gets a row of its own, which is as right and only longer.
+    row_of_look: FxHashMap<u64, usize>,
     pub(super) columns: Columns,
     pub(super) summaries: Summaries,
     /// Rows that were put somewhere without regard to their size since the last sort.
@@ -84,16 +93,17 @@ impl Index {
         {
             return;
         }
-        match (before, self.row_of_look.get(&look).copied()) {
+        let hash = look.hash();
+        match (before, self.row_that_looks(&look, hash)) {
             (_, Some(shared)) => {
                 self.remove(id);
                 self.join(shared, id);
             }
-            (Some(own), None) if self.is_alone(own) => self.rewrite(own, look),
+            (Some(own), None) if self.is_alone(own) => self.rewrite(own, look, hash),
             (_, None) => {
                 self.remove(id);
                 let row = self.take_vacant();
-                self.write(row, look, id.clone());
+                self.write(row, look, hash, id.clone());
                 self.unsorted += 1;
             }
         }
@@ -120,6 +130,11 @@ impl Index {
         self.row_of_cluster.len()
     }
 
+    fn row_that_looks(&self, look: &Look, hash: u64) -> Option<usize> {
+        let row = *self.row_of_look.get(&hash)?;
+        self.rows[row].as_ref().is_some_and(|kept| kept.look == *look).then_some(row)
+    }
+
     fn is_alone(&self, row: usize) -> bool {
         self.rows[row].as_ref().is_some_and(|row| row.members.is_single())
     }
@@ -143,48 +158,58 @@ impl Index {
     }
 
     fn clear(&mut self, row: usize) {
-        self.forget(row);
+        self.forget_look(row);
+        self.rows[row] = None;
         self.columns.set(row, Numbers::VACANT);
         self.summarise(row / LANES);
     }
 
     /// A cluster that has its row for itself looks different now.
-    fn rewrite(&mut self, row: usize, look: Look) {
+    fn rewrite(&mut self, row: usize, look: Look, hash: u64) {
+        self.forget_look(row);
         let Some(kept) = &mut self.rows[row] else {
             return;
         };
-        let before = std::mem::replace(&mut kept.look, look.clone());
-        let only_room = before.allocatable == look.allocatable && before.cost == look.cost;
-        self.row_of_look.remove(&before);
-        if only_room {
+        let before = std::mem::replace(&mut kept.look, look);
+        kept.hash = hash;
+        self.row_of_look.insert(hash, row);
+        let look = &kept.look;
+        if before.allocatable == look.allocatable && before.cost == look.cost {
             self.columns.set_room(row, look.allocatable, look.available);
             self.summaries.refresh_room(&self.columns, row / LANES, self.weights);
         } else {
-            self.columns.set(row, self.numbers(&look));
+            let numbers = self.numbers(row);
+            self.columns.set(row, numbers);
             self.summarise(row / LANES);
         }
-        self.row_of_look.insert(look, row);
     }
 
-    fn numbers(&self, look: &Look) -> Numbers {
+    /// A row as the columns hold it; prices only in the currency that they are compared in.
+    fn numbers(&self, row: usize) -> Numbers {
+        let Some(Row { look, .. }) = &self.rows[row] else {
+            return Numbers::VACANT;
+        };
         let comparable = |cost: &&Cost| Some(&cost.currency) == self.currency.as_ref();
         let cost = look.cost.as_ref().filter(comparable);
         Numbers::of(look.allocatable, look.available, cost)
     }
 
-    fn forget(&mut self, row: usize) {
-        if let Some(old) = self.rows[row].take() {
-            self.row_of_look.remove(&old.look);
+    fn forget_look(&mut self, row: usize) {
+        let Some(kept) = &self.rows[row] else {
+            return;
+        };
+        if self.row_of_look.get(&kept.hash) == Some(&row) {
+            self.row_of_look.remove(&kept.hash);
         }
     }
 
-    fn write(&mut self, row: usize, look: Look, id: ClusterId) {
-        self.forget(row);
-        self.columns.set(row, self.numbers(&look));
-        self.summarise(row / LANES);
-        self.row_of_look.insert(look.clone(), row);
+    fn write(&mut self, row: usize, look: Look, hash: u64, id: ClusterId) {
+        self.row_of_look.insert(hash, row);
         self.row_of_cluster.insert(id.clone(), row);
-        self.rows[row] = Some(Row { look, members: Members::One(id) });
+        self.rows[row] = Some(Row { look, hash, members: Members::One(id) });
+        let numbers = self.numbers(row);
+        self.columns.set(row, numbers);
+        self.summarise(row / LANES);
     }
 
     fn summarise(&mut self, lane: usize) {
@@ -201,13 +226,13 @@ impl Index {
         let mut sorted = Self::new(&Policy::default());
         (sorted.weights, sorted.currency, sorted.by_cost) =
             (self.weights, self.currency.take(), self.by_cost);
-        for Row { look, members } in rows {
+        for Row { look, hash, members } in rows {
             let row = sorted.take_vacant();
             for id in members.iter() {
                 sorted.row_of_cluster.insert(id.clone(), row);
             }
             if let Some(first) = members.iter().next().cloned() {
-                sorted.write(row, look, first);
+                sorted.write(row, look, hash, first);
             }
             if let Some(written) = &mut sorted.rows[row] {
                 written.members = members;

@@ -79,6 +79,10 @@ pub(crate) fn share(part: u64, whole: u64) -> u64 {
     if whole == 0 {
         return 0;
     }
+    // Most amounts are small enough for the faster division.
+    if let Some(scaled) = part.checked_mul(WHOLE) {
+        return scaled / whole;
+    }
     let share = u128::from(part) * u128::from(WHOLE) / u128::from(whole);
     u64::try_from(share).unwrap_or(u64::MAX)
 }
@@ -120,7 +124,11 @@ impl<'a> Yardstick<'a> {
 
     /// The sum of the weights that count.
     pub(super) fn weight(&self) -> u64 {
-        self.ask.dimensions().map(|dimension| u64::from(self.weights.get(dimension))).sum()
+        let mut sum = 0;
+        for dimension in self.ask.dimensions() {
+            sum += u64::from(self.weights.get(dimension));
+        }
+        sum
     }
 
     /// The score of a cluster that fits.
@@ -129,10 +137,12 @@ impl<'a> Yardstick<'a> {
     }
 
     fn score_given(&self, look: &Look, cheapness: u64) -> Score {
-        let room = || -> u64 {
-            let weighted =
-                |dimension| u64::from(self.weights.get(dimension)) * self.room(look, dimension);
-            self.ask.dimensions().map(weighted).sum()
+        let room = || {
+            let mut sum = 0;
+            for dimension in self.ask.dimensions() {
+                sum += u64::from(self.weights.get(dimension)) * self.room(look, dimension);
+            }
+            sum
         };
         match self.strategy {
             Strategy::Headroom | Strategy::Binpack => {
