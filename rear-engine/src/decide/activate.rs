@@ -1,6 +1,6 @@
 //! Activate: the requester confirms that it uses what was promised.
 
-use super::rights::{Side, still_live, visible};
+use super::rights::{as_requester, still_live};
 use crate::command::Actor;
 use crate::decision::{Change, Decision, Event, Happening, Subject};
 use crate::fleet::Fleet;
@@ -15,13 +15,7 @@ pub(super) fn activate(
     by: Actor,
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
-    let (reservation, side) = visible(fleet, id, &by)?;
-    match side {
-        Side::Requester => {}
-        Side::Provider | Side::Administrator => {
-            return Err(Refusal::NotAllowed { allowed: "the requester" });
-        }
-    }
+    let reservation = as_requester(fleet, id, &by)?;
     still_live(reservation, now)?;
     let subject = Subject::Reservation(id);
     if matches!(reservation.phase, Phase::Active(_)) {

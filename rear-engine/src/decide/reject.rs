@@ -1,7 +1,7 @@
 //! Reject: the provider will not keep a promise, and says why.
 
 use super::ending::Endings;
-use super::rights::{Side, still_live, visible};
+use super::rights::{as_provider, still_live};
 use crate::command::Actor;
 use crate::decision::{Decision, Subject};
 use crate::fleet::Fleet;
@@ -18,13 +18,7 @@ pub(super) fn reject(
     by: Actor,
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
-    let (reservation, side) = visible(fleet, id, &by)?;
-    match side {
-        Side::Provider => {}
-        Side::Requester | Side::Administrator => {
-            return Err(Refusal::NotAllowed { allowed: "the provider" });
-        }
-    }
+    let reservation = as_provider(fleet, id, &by)?;
     let subject = Subject::Reservation(id);
     if matches!(reservation.phase, Phase::Failed(Failed { why: Failure::Rejected(_), .. })) {
         return Ok(Decision::nothing(subject));

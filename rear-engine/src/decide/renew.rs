@@ -1,6 +1,6 @@
 //! Renew: the requester names a new end, absolute, so that a retry cannot extend twice.
 
-use super::rights::{Side, still_live, visible};
+use super::rights::{as_requester, still_live};
 use crate::command::Actor;
 use crate::decision::{Change, Decision, Event, Happening, Subject};
 use crate::fleet::Fleet;
@@ -16,13 +16,7 @@ pub(super) fn renew(
     by: Actor,
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
-    let (reservation, side) = visible(fleet, id, &by)?;
-    match side {
-        Side::Requester => {}
-        Side::Provider | Side::Administrator => {
-            return Err(Refusal::NotAllowed { allowed: "the requester" });
-        }
-    }
+    let reservation = as_requester(fleet, id, &by)?;
     still_live(reservation, now)?;
     if until <= now {
         return Err(Refusal::EndHasPassed);

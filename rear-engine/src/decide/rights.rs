@@ -32,6 +32,34 @@ pub(super) fn visible<'a>(
     Ok((reservation, side))
 }
 
+/// A reservation for its requester only.
+pub(super) fn as_requester<'a>(
+    fleet: &'a Fleet,
+    id: ReservationId,
+    by: &Actor,
+) -> Result<&'a Reservation, Refusal> {
+    match visible(fleet, id, by)? {
+        (reservation, Side::Requester) => Ok(reservation),
+        (_, Side::Provider | Side::Administrator) => {
+            Err(Refusal::NotAllowed { allowed: "the requester" })
+        }
+    }
+}
+
+/// A reservation for its provider only.
+pub(super) fn as_provider<'a>(
+    fleet: &'a Fleet,
+    id: ReservationId,
+    by: &Actor,
+) -> Result<&'a Reservation, Refusal> {
+    match visible(fleet, id, by)? {
+        (reservation, Side::Provider) => Ok(reservation),
+        (_, Side::Requester | Side::Administrator) => {
+            Err(Refusal::NotAllowed { allowed: "the provider" })
+        }
+    }
+}
+
 /// What has ended, or should have ended by now, cannot be used any more.
 pub(super) fn still_live(reservation: &Reservation, now: Timestamp) -> Result<(), Refusal> {
     if reservation.phase.is_live() && !reservation.is_due(now) {
