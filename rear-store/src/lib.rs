@@ -5,8 +5,9 @@
 //! contents, so that flipped bytes, a value under another key or a table under another name are found
 //! when it is read, never served.
 //!
-//! The writer that queues commands, decides them and commits them in groups is not here yet.
+//! [`writer`] queues commands, decides them, commits them in groups and answers.
 
+pub mod clock;
 pub mod journal;
 pub mod memory;
 pub mod position;
@@ -14,8 +15,10 @@ pub mod records;
 pub mod redb;
 mod rows;
 pub mod timekeeper;
+pub mod writer;
 
 pub use journal::{Batch, Contents, Journal, JournalError};
 pub use memory::Memory;
 pub use position::Position;
 pub use redb::{Commit, RedbJournal};
+pub use writer::{Answer, Store, SubmitError};

@@ -7,6 +7,8 @@ mod disk;
 mod files;
 mod history;
 mod journals;
+mod kills;
 mod positions;
 mod records;
 mod time;
+mod writers;

@@ -1,0 +1,400 @@
+//! The writer: one decision at a time, many in one commit, an answer only for what is durable.
+
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use rear_engine::testing::{advertisement, cluster, id, resources};
+use rear_engine::{
+    Actor, Ask, Command, Duration, Event, Phase, Policy, Refusal, Resources, Terms, Timestamp,
+};
+use rear_store::clock::Clock;
+use rear_store::timekeeper::Clocks;
+use rear_store::writer::MAX_WAITING;
+use rear_store::{
+    Answer, Batch, Commit, Contents, Journal, JournalError, Memory, Position, RedbJournal, Store,
+    SubmitError,
+};
+
+use super::disk::Disk;
+
+/// Clocks that a test sets, in seconds.
+#[derive(Clone, Default)]
+struct Hands {
+    wall: Arc<AtomicI64>,
+    monotonic: Arc<AtomicI64>,
+}
+
+impl Hands {
+    fn start() -> Self {
+        let hands = Self::default();
+        hands.wall.store(1_800_000_000, Ordering::SeqCst);
+        hands
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::from_seconds(self.wall.load(Ordering::SeqCst))
+    }
+
+    fn pass(&self, seconds: i64) {
+        self.wall.fetch_add(seconds, Ordering::SeqCst);
+        self.monotonic.fetch_add(seconds, Ordering::SeqCst);
+    }
+
+    fn jump(&self, seconds: i64) {
+        self.wall.fetch_add(seconds, Ordering::SeqCst);
+    }
+}
+
+impl Clock for Hands {
+    fn read(&self) -> Clocks {
+        Clocks {
+            wall: self.now(),
+            monotonic: Duration::from_seconds(self.monotonic.load(Ordering::SeqCst)),
+        }
+    }
+}
+
+/// A journal that a test looks into, holds up, and breaks.
+#[derive(Clone)]
+struct Watched {
+    inner: Arc<Mutex<Memory>>,
+    commits: Arc<AtomicUsize>,
+    /// How many commits succeed before one fails; negative: never.
+    until_failure: Arc<AtomicI64>,
+    /// Whether it fails for good.
+    for_good: bool,
+    /// Each commit waits for a word.
+    gate: Option<Arc<Mutex<Receiver<()>>>>,
+}
+
+impl Watched {
+    fn new() -> Self {
+        Self {
+            inner: Arc::new(Mutex::new(Memory::new(7, 1, 1).unwrap())),
+            commits: Arc::default(),
+            until_failure: Arc::new(AtomicI64::new(-1)),
+            for_good: false,
+            gate: None,
+        }
+    }
+
+    fn gated() -> (Self, SyncSender<()>) {
+        let (open, gate) = sync_channel(1000);
+        (Self { gate: Some(Arc::new(Mutex::new(gate))), ..Self::new() }, open)
+    }
+
+    fn fail_after(&self, commits: i64) {
+        self.until_failure.store(commits, Ordering::SeqCst);
+    }
+
+    fn commits(&self) -> usize {
+        self.commits.load(Ordering::SeqCst)
+    }
+
+    fn contents(&self) -> Contents {
+        self.inner.lock().unwrap().load().unwrap()
+    }
+}
+
+impl Journal for Watched {
+    fn commit(&mut self, batch: &Batch) -> Result<(), JournalError> {
+        self.commits.fetch_add(1, Ordering::SeqCst);
+        if let Some(gate) = &self.gate {
+            gate.lock().unwrap().recv().unwrap();
+        }
+        let left = self.until_failure.load(Ordering::SeqCst);
+        if left == 0 {
+            if !self.for_good {
+                self.until_failure.store(-1, Ordering::SeqCst);
+            }
+            return Err(JournalError::Storage("the disk is full".into()));
+        }
+        if left > 0 {
+            self.until_failure.store(left - 1, Ordering::SeqCst);
+        }
+        self.inner.lock().unwrap().commit(batch)
+    }
+
+    fn load(&self) -> Result<Contents, JournalError> {
+        self.inner.lock().unwrap().load()
+    }
+
+    fn events_after(
+        &self,
+        position: Position,
+        limit: usize,
+    ) -> Result<Vec<(Position, Event)>, JournalError> {
+        self.inner.lock().unwrap().events_after(position, limit)
+    }
+}
+
+fn start(journal: impl Journal + Send + 'static, hands: &Hands) -> Store {
+    Store::start(journal, Policy::default(), hands.clone()).unwrap()
+}
+
+fn advertise(cpu: &str, memory: &str, hands: &Hands) -> Command {
+    Command::Advertise {
+        cluster: cluster("p"),
+        advertisement: Box::new(advertisement(cpu, memory, hands.now())),
+        holding: None,
+    }
+}
+
+fn reserve_with(number: u128, cpu: &str, terms: Terms) -> Command {
+    let ask = Ask::new(cluster("r"), resources(cpu, "1Mi"), terms).unwrap();
+    Command::Reserve {
+        id: id(number),
+        ask: Box::new(ask),
+        key: None,
+        by: Actor::Cluster(cluster("r")),
+    }
+}
+
+fn reserve(number: u128, cpu: &str) -> Command {
+    reserve_with(number, cpu, Terms::default())
+}
+
+fn release(number: u128) -> Command {
+    Command::Release { id: id(number), by: Actor::Cluster(cluster("r")) }
+}
+
+fn live_total(contents: &Contents) -> Resources {
+    contents.ledgers.iter().find(|(id, _)| *id == cluster("p")).unwrap().1
+}
+
+/// Many callers at once; how many were granted, and how many refused for lack of room.
+fn rush(store: &Store, callers: u128, each: u128, cpu: &str) -> (usize, usize) {
+    let (granted, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for caller in 0..callers {
+            let (granted, refused) = (&granted, &refused);
+            scope.spawn(move || {
+                for number in 0..each {
+                    match store.submit(reserve(caller * 1000 + number + 1, cpu)) {
+                        Ok(answer) => {
+                            assert!(answer.reservation.unwrap().phase.is_live());
+                            granted.fetch_add(1, Ordering::SeqCst)
+                        }
+                        Err(SubmitError::Refused(Refusal::NoRoom(_))) => {
+                            refused.fetch_add(1, Ordering::SeqCst)
+                        }
+                        Err(other) => panic!("{other}"),
+                    };
+                }
+            });
+        }
+    });
+    (granted.into_inner(), refused.into_inner())
+}
+
+#[test]
+fn sixty_four_callers_after_ten_cores_get_exactly_ten() {
+    let hands = Hands::start();
+    let disk = Disk::new();
+    let journal = RedbJournal::on_backend(disk.clone(), 7, Commit::TwoPhase).unwrap();
+    let store = start(journal, &hands);
+    store.submit(advertise("10", "1Gi", &hands)).unwrap();
+    assert_eq!(rush(&store, 64, 1, "1"), (10, 54));
+    drop(store);
+    let found = RedbJournal::on_backend(disk, 7, Commit::TwoPhase).unwrap().load().unwrap();
+    assert_eq!(found.reservations.len(), 10);
+    assert_eq!(live_total(&found), resources("10", "10Mi"));
+}
+
+#[test]
+fn with_plenty_of_room_nobody_is_refused_and_commits_are_shared() {
+    let hands = Hands::start();
+    let journal = Watched::new();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("1000", "10Gi", &hands)).unwrap();
+    assert_eq!(rush(&store, 64, 10, "1m"), (640, 0));
+    drop(store);
+    assert_eq!(live_total(&journal.contents()), resources("640m", "640Mi"));
+    assert!(journal.commits() <= 641);
+}
+
+#[test]
+fn an_answer_names_a_commit_that_is_durable() {
+    let hands = Hands::start();
+    let journal = Watched::new();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    let Answer { position, reservation } = store.submit(reserve(1, "1")).unwrap();
+    let contents = journal.contents();
+    assert_eq!(contents.meta.position, position);
+    assert_eq!(contents.reservations, [reservation.unwrap()]);
+}
+
+#[test]
+fn refusals_and_repeated_words_write_nothing() {
+    let hands = Hands::start();
+    let journal = Watched::new();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    let before = journal.commits();
+    assert!(matches!(store.submit(reserve(1, "5")), Err(SubmitError::Refused(_))));
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    assert_eq!(journal.commits(), before);
+}
+
+#[test]
+fn what_waits_together_is_decided_in_order_and_committed_together() {
+    let hands = Hands::start();
+    let (journal, open) = Watched::gated();
+    open.send(()).unwrap();
+    open.send(()).unwrap();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("2", "1Gi", &hands)).unwrap();
+    store.submit(reserve(1, "2")).unwrap();
+    let commits = journal.commits();
+    let (told, outcomes) = channel();
+    let submit = |name: &'static str, command| {
+        let told = told.clone();
+        store.submit_with(command, move |outcome| told.send((name, outcome.is_ok())).unwrap());
+    };
+    let urgent = Terms { priority: 9, ..Terms::default() };
+    // The first is held up in its commit while the others gather behind it.
+    submit("heard", Command::Hear { cluster: cluster("x") });
+    while journal.commits() == commits {
+        thread::yield_now();
+    }
+    submit("patient", reserve(2, "2"));
+    submit("urgent", reserve_with(3, "2", urgent));
+    submit("release", release(1));
+    for _ in 0..2 {
+        open.send(()).unwrap();
+    }
+    let mut outcomes: Vec<(&str, bool)> = outcomes.iter().take(4).collect();
+    outcomes.sort_unstable();
+    let expected = [("heard", true), ("patient", false), ("release", true), ("urgent", true)];
+    assert_eq!(outcomes, expected);
+    assert_eq!(journal.commits(), commits + 2, "one for the first, one for the rest");
+}
+
+#[test]
+fn a_failed_commit_is_told_and_leaves_nothing_behind() {
+    let hands = Hands::start();
+    let journal = Watched::new();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("2", "1Gi", &hands)).unwrap();
+    journal.fail_after(0);
+    let failed = store.submit(reserve(1, "2")).unwrap_err();
+    let why = "the ledger's file failed: the disk is full".to_owned();
+    assert_eq!(failed, SubmitError::NotDurable(why));
+    assert_eq!(store.failure(), None, "the journal works again");
+    // Had the failed grant stayed in memory, there would be no room.
+    store.submit(reserve(2, "2")).unwrap();
+    assert_eq!(journal.contents().reservations.len(), 1);
+}
+
+#[test]
+fn a_journal_that_fails_for_good_stops_the_store() {
+    let hands = Hands::start();
+    let journal = Watched { for_good: true, ..Watched::new() };
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("2", "1Gi", &hands)).unwrap();
+    journal.fail_after(0);
+    assert!(matches!(store.submit(reserve(1, "2")), Err(SubmitError::NotDurable(_))));
+    let stopped = loop {
+        match store.submit(reserve(2, "1")) {
+            Err(SubmitError::Stopped(why)) => break why,
+            Err(SubmitError::NotDurable(_)) => {}
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(stopped.contains("the disk is full"), "{stopped}");
+    assert_eq!(store.failure(), Some(stopped));
+}
+
+#[test]
+fn a_full_queue_is_told_at_once() {
+    let hands = Hands::start();
+    let (journal, open) = Watched::gated();
+    let store = start(journal.clone(), &hands);
+    let (told, outcomes) = channel();
+    let submit = |number| {
+        let told = told.clone();
+        store.submit_with(reserve(number, "1"), move |outcome| told.send(outcome).unwrap());
+    };
+    store.submit_with(advertise("2", "1Gi", &hands), |_| {});
+    while journal.commits() == 0 {
+        thread::yield_now();
+    }
+    let waiting = u128::try_from(MAX_WAITING).unwrap();
+    (0..waiting).for_each(|number| submit(number + 1));
+    assert!(outcomes.try_recv().is_err(), "they wait");
+    submit(waiting + 1);
+    assert_eq!(outcomes.recv().unwrap(), Err(SubmitError::Overloaded));
+    for _ in 0..100 {
+        open.send(()).unwrap();
+    }
+    let granted = outcomes.iter().take(MAX_WAITING).flatten().count();
+    assert_eq!(granted, 2);
+}
+
+#[test]
+fn what_is_due_ends_by_itself_before_the_next_grant() {
+    let hands = Hands::start();
+    let journal = Watched::new();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("2", "1Gi", &hands)).unwrap();
+    let short = Terms { duration: Some(Duration::from_seconds(30)), ..Terms::default() };
+    store.submit(reserve_with(1, "2", short)).unwrap();
+    hands.pass(29);
+    assert!(store.submit(reserve(2, "2")).is_err());
+    hands.pass(1);
+    store.submit(reserve(3, "2")).unwrap();
+    let ended = journal.contents().reservations[0].phase.clone();
+    assert!(matches!(ended, Phase::Released(_)), "{ended:?}");
+}
+
+#[test]
+fn nothing_waits_for_a_caller_to_expire() {
+    let hands = Hands::start();
+    let journal = Watched::new();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("2", "1Gi", &hands)).unwrap();
+    let short = Terms { duration: Some(Duration::from_seconds(1)), ..Terms::default() };
+    store.submit(reserve_with(1, "2", short)).unwrap();
+    hands.pass(2);
+    while journal.contents().reservations[0].phase.is_live() {
+        thread::yield_now();
+    }
+    drop(store);
+}
+
+#[test]
+fn a_clock_that_jumps_ahead_stops_grants_and_expiry_until_it_comes_back() {
+    let hands = Hands::start();
+    let journal = Watched::new();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    let short = Terms { duration: Some(Duration::from_seconds(30)), ..Terms::default() };
+    store.submit(reserve_with(1, "1", short)).unwrap();
+    store.submit(reserve(2, "1")).unwrap();
+    hands.jump(301);
+    let refused = store.submit(reserve(3, "1")).unwrap_err();
+    assert!(matches!(refused, SubmitError::ClockJumped(_)), "{refused}");
+    store.submit(release(2)).unwrap();
+    assert!(journal.contents().reservations[0].phase.is_live(), "not expired by a jump");
+    hands.jump(-301);
+    store.submit(reserve(4, "1")).unwrap();
+}
+
+#[test]
+fn a_restart_goes_on_where_it_was() {
+    let hands = Hands::start();
+    let disk = Disk::new();
+    let open = || RedbJournal::on_backend(disk.clone(), 7, Commit::OnePhase).unwrap();
+    let store = start(open(), &hands);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    let before = store.submit(reserve(1, "3")).unwrap();
+    drop(store);
+    let store = start(open(), &hands);
+    assert!(matches!(store.submit(reserve(2, "2")), Err(SubmitError::Refused(_))));
+    let after = store.submit(release(1)).unwrap();
+    assert_eq!(Some(after.position), before.position.next());
+    store.submit(reserve(3, "4")).unwrap();
+}
