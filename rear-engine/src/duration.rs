@@ -140,7 +140,7 @@ fn part_of_unit(fraction: &str, unit: u64) -> u64 {
         let more = u64::from(digit - b'0');
         let next = digits.checked_mul(10).and_then(|tens| tens.checked_add(more));
         match next {
-            Some(next) if digits <= (MOST - 1) / 10 && next <= MOST => digits = next,
+            Some(next) if next <= MOST => digits = next,
             _ => break,
         }
         scale *= 10.0;
