@@ -88,6 +88,9 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
         }
         let first = position_of(&keys, largest);
         self.consider(block, first, largest);
+        if !self.may_charge_better(block) {
+            return;
+        }
         keys[first] = f32::NEG_INFINITY;
         let mut from = 0;
         while let Some(lane) = next_above(&keys, from, self.floor) {
