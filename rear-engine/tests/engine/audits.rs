@@ -189,6 +189,25 @@ fn the_witness_objects_to_an_older_refreshment_and_to_early_endings() {
 }
 
 #[test]
+fn the_witness_knows_how_long_an_older_clock_is_refused() {
+    let (mut stage, _) = one_promise();
+    let told = stage.now;
+    let set_back = |at| Change::Refreshed {
+        cluster: cluster("p"),
+        at,
+        timestamp: told.plus("-1s".parse().unwrap()),
+        order: None,
+        durable: false,
+    };
+    for (passed, allowed) in [("30s", false), ("30s", false), ("1ns", true)] {
+        stage.pass(passed);
+        let mut witness = Witness::of(&stage.fleet);
+        let seen = witness.observe(&decision(vec![set_back(stage.now)]), stage.now);
+        assert_eq!(seen.is_ok(), allowed, "after {passed} more");
+    }
+}
+
+#[test]
 fn a_dropped_reservation_frees_its_key_for_the_witness_too() {
     let (stage, made) = one_promise();
     let mut witness = Witness::of(&stage.fleet);
