@@ -3,11 +3,11 @@
 use rear_engine::advertisement::Order;
 use rear_engine::audit::{Books, Violation, Witness, books};
 use rear_engine::fleet::{ClusterRecord, Divergence};
-use rear_engine::reservation::{Release, Released};
+use rear_engine::reservation::{Failed, Failure, Release, Released};
 use rear_engine::testing::{ask, cluster, id, resources};
 use rear_engine::{
-    Change, ClusterId, Decision, Dimension, Event, Happening, Phase, Reservation, Resources,
-    Subject,
+    Ask, Change, ClusterId, Decision, Dimension, Event, Happening, Phase, Reservation, Resources,
+    Subject, Terms,
 };
 
 use super::stage::{Stage, of};
@@ -186,6 +186,31 @@ fn the_witness_objects_to_an_older_refreshment_and_to_early_endings() {
             Violation::NotGivenBack { cluster: cluster(gone) }
         );
     }
+}
+
+#[test]
+fn the_witness_lets_nothing_end_twice_or_before_its_time() {
+    let mut stage = Stage::new();
+    stage.idle("p", "4", "4Gi");
+    let terms = Terms { duration: Some("1h".parse().unwrap()), ..Terms::default() };
+    let ask = Ask::new(cluster("r"), resources("1", "1Gi"), terms).unwrap();
+    let made = stage.reserve(ask);
+    let end = made.expires_at.unwrap();
+    let expired = |at| {
+        let phase = Phase::Released(Released { at, why: Release::Expired });
+        vec![put(&Reservation { phase, ..made.clone() }), ledger(Resources::NONE)]
+    };
+    let early = Violation::EndedEarly { reservation: made.id };
+    assert_eq!(objection(&stage, expired(end)), early, "it says a time that has not come");
+    stage.pass("2h");
+    let too_soon = end.plus("-1ns".parse().unwrap());
+    assert_eq!(objection(&stage, expired(too_soon)), early, "it says a time before its end");
+    let mut witness = Witness::of(&stage.fleet);
+    witness.observe(&decision(expired(end)), stage.now).unwrap();
+    let failed = Phase::Failed(Failed { at: stage.now, why: Failure::ProviderGone });
+    let again = vec![put(&Reservation { phase: failed, ..made.clone() }), ledger(Resources::NONE)];
+    let twice = witness.observe(&decision(again), stage.now);
+    assert_eq!(twice, Err(Violation::Backwards { reservation: made.id }));
 }
 
 #[test]
