@@ -111,6 +111,11 @@ fn the_witness_objects_to_what_history_does_not_allow() {
     let earlier =
         Reservation { reserved_at: stage.now.plus("-1s".parse().unwrap()), ..made.clone() };
     assert_eq!(objection(&stage, vec![put(&earlier)]), elsewhere);
+    let twin = Reservation { id: id(49), ..made.clone() };
+    assert_eq!(
+        objection(&stage, vec![put(&twin), ledger(resources("2", "2Gi"))]),
+        Violation::KeyShared { first: made.id, second: id(49) }
+    );
     let born_dead = Reservation { id: id(50), key: None, ..ended };
     assert_eq!(
         objection(&stage, vec![put(&born_dead)]),
