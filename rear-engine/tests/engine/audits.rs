@@ -130,6 +130,11 @@ fn the_witness_needs_no_event_to_notice_a_grant_beyond_what_is_there() {
     let silent = Reservation { id: id(9), ask, key: None, reserved_at: stage.now, ..made };
     let found = objection(&stage, vec![put(&silent), ledger(resources("101", "2Gi"))]);
     assert!(matches!(found, Violation::GrantedTwice { available: -97_000, .. }), "{found}");
+    // Nor has a cluster that does not advertise anything to give.
+    let nowhere = Reservation { provider: cluster("q"), ..silent };
+    let entry = Change::Ledger { cluster: cluster("q"), total: resources("100", "1Gi") };
+    let found = objection(&stage, vec![put(&nowhere), entry]);
+    assert!(matches!(found, Violation::GrantedTwice { .. }), "{found}");
 }
 
 #[test]
