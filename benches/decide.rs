@@ -16,6 +16,12 @@ use rear_engine::{
 
 const SIZES: [usize; 5] = [100, 1_000, 10_000, 100_000, 1_000_000];
 
+/// Fleets of all sizes; where everything runs only once (`--test`), those that are built quickly.
+fn sizes() -> impl Iterator<Item = usize> {
+    let once = std::env::args().any(|argument| argument == "--test");
+    SIZES.into_iter().filter(move |&clusters| !once || clusters <= 10_000)
+}
+
 /// Promises that live at once: the oldest is given back for each new one, so that the fleet stays as it is.
 const LIVE: usize = 64;
 
@@ -109,7 +115,7 @@ fn grants(criterion: &mut Criterion) {
     for case in &CASES {
         let cost = usize::from(case.strategy == Strategy::Balanced);
         let mut group = criterion.benchmark_group(case.name);
-        for clusters in SIZES {
+        for clusters in sizes() {
             let mut measured = Measured::default();
             // Built when the benchmark is really run: a filter may leave it out.
             let mut traffic = None;
@@ -137,7 +143,7 @@ fn refusals(criterion: &mut Criterion) {
     let ask = rear_engine::testing::ask("requester", resources("513", "1Gi"));
     let by = Actor::Cluster(ask.requester().clone());
     let command = Command::Reserve { id: id(1), ask: Box::new(ask), key: None, by };
-    for clusters in SIZES {
+    for clusters in sizes() {
         let mut measured = Measured::default();
         let mut full = None;
         group.bench_function(BenchmarkId::from_parameter(clusters), |bencher| {
