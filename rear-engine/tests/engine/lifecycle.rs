@@ -490,6 +490,20 @@ fn a_forgotten_cluster_ends_what_it_gave_and_what_it_took() {
 }
 
 #[test]
+fn nothing_is_due_for_a_forgotten_cluster() {
+    for stale in [false, true] {
+        let mut stage = ready();
+        stage.act(Command::Hear { cluster: cluster("p") }).unwrap();
+        if stale {
+            stage.pass("10m");
+            stage.act(Command::MarkStale { limit: 1 }).unwrap();
+        }
+        stage.act(Command::Forget { cluster: cluster("p"), by: operator() }).unwrap();
+        assert_eq!(stage.fleet.next_due(), None, "stale: {stale}");
+    }
+}
+
+#[test]
 fn an_ending_that_makes_room_again_is_told() {
     let mut stage = ready();
     let first = stage.reserve(endless()).id;
