@@ -114,8 +114,11 @@ impl Store {
         reply: impl FnOnce(Result<Answer, SubmitError>) + Send + 'static,
     ) {
         let submission = Submission { command, reply: Box::new(reply) };
-        let Some(queue) = &self.queue else { return };
-        match queue.try_send(submission) {
+        let sent = match &self.queue {
+            Some(queue) => queue.try_send(submission),
+            None => Err(TrySendError::Disconnected(submission)),
+        };
+        match sent {
             Ok(()) => {}
             Err(TrySendError::Full(refused)) => (refused.reply)(Err(SubmitError::Overloaded)),
             Err(TrySendError::Disconnected(refused)) => {

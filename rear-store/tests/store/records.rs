@@ -20,6 +20,7 @@ use rear_store::Position;
 use rear_store::records::cluster::ClusterRecord;
 use rear_store::records::event::{self, EventRecord};
 use rear_store::records::ledger::LedgerRecord;
+use rear_store::records::meta::{self, Meta, MetaRecord};
 use rear_store::records::reservation::{self, ReservationRecord};
 use rear_store::records::seal::{open, seal};
 use rear_store::records::{InvalidField, MAX_RECORD, SealError, Sealed, Table};
@@ -321,6 +322,14 @@ fn golden_records_stay_readable() {
     let reservation = reservation_in(Phase::Active(Active { since: now() }));
     let key = reservation::key_of(reservation.id);
     golden("reservation-1", &key, &ReservationRecord::from(&reservation));
+    let meta = Meta {
+        ledger: 0x0193_0000_0000_7000_8000_0000_0000_0001,
+        position: Position { incarnation: 2, number: 41 },
+        recovered_through: 1,
+        time_mark: now(),
+    };
+    golden("meta-1", meta::KEY, &MetaRecord::from(meta));
+    assert_eq!(Meta::from(MetaRecord::from(meta)), meta);
     golden("cluster-1", b"rome", &ClusterRecord::from(&remembered()));
     golden("ledger-1", b"rome", &LedgerRecord::from(all_resources("1", "2Gi", "3", "4Gi")));
     for (place, event) in (0..).zip(events()) {

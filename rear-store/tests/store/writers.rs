@@ -204,7 +204,7 @@ fn sixty_four_callers_after_ten_cores_get_exactly_ten() {
 }
 
 #[test]
-fn with_plenty_of_room_nobody_is_refused_and_commits_are_shared() {
+fn with_plenty_of_room_nobody_is_refused() {
     let hands = Hands::start();
     let journal = Watched::new();
     let store = start(journal.clone(), &hands);
@@ -212,7 +212,6 @@ fn with_plenty_of_room_nobody_is_refused_and_commits_are_shared() {
     assert_eq!(rush(&store, 64, 10, "1m"), (640, 0));
     drop(store);
     assert_eq!(live_total(&journal.contents()), resources("640m", "640Mi"));
-    assert!(journal.commits() <= 641);
 }
 
 #[test]
