@@ -7,6 +7,13 @@ use super::{Answer, MAX_DUE, Reply, Submission, SubmitError, Writer};
 use crate::journal::Batch;
 use crate::timekeeper::Reading;
 
+/// What time alone brings about.
+const DUE: [Command; 3] = [
+    Command::Expire { limit: MAX_DUE },
+    Command::MarkStale { limit: MAX_DUE },
+    Command::Retire { limit: MAX_DUE },
+];
+
 /// Someone who is answered once the batch is durable.
 struct Waiting {
     reply: Reply,
@@ -76,7 +83,7 @@ impl Writer {
         if reading.alarm.is_some() {
             return;
         }
-        for command in [Command::Expire { limit: MAX_DUE }, Command::MarkStale { limit: MAX_DUE }] {
+        for command in DUE {
             match decide(&self.fleet, command, reading.now) {
                 Ok(due) => self.accept(due, draft),
                 Err(refusal) => draft.failure = Some(refusal.to_string()),

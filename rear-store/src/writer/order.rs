@@ -20,7 +20,8 @@ pub(super) fn turn(command: &Command) -> Turn {
         | Command::Reject { .. }
         | Command::Renew { .. }
         | Command::Activate { .. }
-        | Command::Expire { .. } => Turn::Endings,
+        | Command::Expire { .. }
+        | Command::Retire { .. } => Turn::Endings,
         Command::Advertise { .. }
         | Command::Hear { .. }
         | Command::MarkStale { .. }
@@ -56,6 +57,7 @@ pub(super) fn weight(command: &Command) -> usize {
         | Command::Release { .. }
         | Command::Expire { .. }
         | Command::MarkStale { .. }
+        | Command::Retire { .. }
         | Command::Forget { .. }
         | Command::EndRecovery { .. } => RECORD,
     }
