@@ -17,7 +17,7 @@ use thiserror::Error;
 /// assert_eq!(position.next(), Some("2.42".parse()?));
 /// # Ok::<(), rear_store::position::PositionError>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Position {
     /// Which life of the ledger.
     pub incarnation: u64,
@@ -55,16 +55,71 @@ impl FromStr for Position {
 
     fn from_str(text: &str) -> Result<Self, PositionError> {
         let (incarnation, number) = text.split_once('.').ok_or(PositionError)?;
+        let whole = |text| whole_number(text).ok_or(PositionError);
         Ok(Self { incarnation: whole(incarnation)?, number: whole(number)? })
     }
 }
 
 /// One position has one text: no sign, no leading zero.
-fn whole(text: &str) -> Result<u64, PositionError> {
+fn whole_number(text: &str) -> Option<u64> {
     let canonical =
         text == "0" || text.starts_with(|first: char| first.is_ascii_digit() && first != '0');
-    if !canonical {
-        return Err(PositionError);
+    if canonical { text.parse().ok() } else { None }
+}
+
+/// Which event: the commit that it was told in, and its place among the events of that commit. Written
+/// `INCARNATION.NUMBER-PLACE`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventId {
+    /// The commit.
+    pub position: Position,
+    /// Which of its events, from 0.
+    pub place: u32,
+}
+
+/// A text that does not name an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("an event is INCARNATION.NUMBER-PLACE, three whole numbers")]
+pub struct EventIdError;
+
+impl EventId {
+    /// After every event of a commit.
+    #[must_use]
+    pub const fn end_of(position: Position) -> Self {
+        Self { position, place: u32::MAX }
     }
-    text.parse().map_err(|_| PositionError)
+
+    /// The smallest name after this one.
+    pub(crate) fn next(self) -> Option<Self> {
+        let Self { position, place } = self;
+        match place.checked_add(1) {
+            Some(place) => Some(Self { position, place }),
+            None => position.next().map(|position| Self { position, place: 0 }),
+        }
+    }
+}
+
+impl From<Position> for EventId {
+    fn from(position: Position) -> Self {
+        Self::end_of(position)
+    }
+}
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.position, self.place)
+    }
+}
+
+impl FromStr for EventId {
+    type Err = EventIdError;
+
+    fn from_str(text: &str) -> Result<Self, EventIdError> {
+        let (position, place) = text.split_once('-').ok_or(EventIdError)?;
+        let place = whole_number(place).and_then(|place| place.try_into().ok());
+        Ok(Self {
+            position: position.parse().map_err(|_| EventIdError)?,
+            place: place.ok_or(EventIdError)?,
+        })
+    }
 }

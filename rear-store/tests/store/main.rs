@@ -10,5 +10,6 @@ mod journals;
 mod kills;
 mod positions;
 mod records;
+mod stage;
 mod time;
 mod writers;

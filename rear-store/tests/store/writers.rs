@@ -1,168 +1,16 @@
 //! The writer: one decision at a time, many in one commit, an answer only for what is durable.
 
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::thread;
 
-use rear_engine::testing::{advertisement, cluster, id, resources};
-use rear_engine::{
-    Actor, Ask, Command, Duration, Event, Phase, Policy, Refusal, Resources, Terms, Timestamp,
-};
-use rear_store::clock::Clock;
-use rear_store::timekeeper::Clocks;
-use rear_store::writer::MAX_WAITING;
-use rear_store::{
-    Answer, Batch, Commit, Contents, Journal, JournalError, Memory, Position, RedbJournal, Store,
-    SubmitError,
-};
+use rear_engine::testing::{cluster, resources};
+use rear_engine::{Command, Duration, Phase, Refusal, Terms};
+use rear_store::store::MAX_WAITING;
+use rear_store::{Answer, Commit, Journal, RedbJournal, Store, SubmitError};
 
 use super::disk::Disk;
-
-/// Clocks that a test sets, in seconds.
-#[derive(Clone, Default)]
-struct Hands {
-    wall: Arc<AtomicI64>,
-    monotonic: Arc<AtomicI64>,
-}
-
-impl Hands {
-    fn start() -> Self {
-        let hands = Self::default();
-        hands.wall.store(1_800_000_000, Ordering::SeqCst);
-        hands
-    }
-
-    fn now(&self) -> Timestamp {
-        Timestamp::from_seconds(self.wall.load(Ordering::SeqCst))
-    }
-
-    fn pass(&self, seconds: i64) {
-        self.wall.fetch_add(seconds, Ordering::SeqCst);
-        self.monotonic.fetch_add(seconds, Ordering::SeqCst);
-    }
-
-    fn jump(&self, seconds: i64) {
-        self.wall.fetch_add(seconds, Ordering::SeqCst);
-    }
-}
-
-impl Clock for Hands {
-    fn read(&self) -> Clocks {
-        Clocks {
-            wall: self.now(),
-            monotonic: Duration::from_seconds(self.monotonic.load(Ordering::SeqCst)),
-        }
-    }
-}
-
-/// A journal that a test looks into, holds up, and breaks.
-#[derive(Clone)]
-struct Watched {
-    inner: Arc<Mutex<Memory>>,
-    commits: Arc<AtomicUsize>,
-    /// How many commits succeed before one fails; negative: never.
-    until_failure: Arc<AtomicI64>,
-    /// Whether it fails for good.
-    for_good: bool,
-    /// Each commit waits for a word.
-    gate: Option<Arc<Mutex<Receiver<()>>>>,
-}
-
-impl Watched {
-    fn new() -> Self {
-        Self {
-            inner: Arc::new(Mutex::new(Memory::new(7, 1, 1).unwrap())),
-            commits: Arc::default(),
-            until_failure: Arc::new(AtomicI64::new(-1)),
-            for_good: false,
-            gate: None,
-        }
-    }
-
-    fn gated() -> (Self, SyncSender<()>) {
-        let (open, gate) = sync_channel(1000);
-        (Self { gate: Some(Arc::new(Mutex::new(gate))), ..Self::new() }, open)
-    }
-
-    fn fail_after(&self, commits: i64) {
-        self.until_failure.store(commits, Ordering::SeqCst);
-    }
-
-    fn commits(&self) -> usize {
-        self.commits.load(Ordering::SeqCst)
-    }
-
-    fn contents(&self) -> Contents {
-        self.inner.lock().unwrap().load().unwrap()
-    }
-}
-
-impl Journal for Watched {
-    fn commit(&mut self, batch: &Batch) -> Result<(), JournalError> {
-        self.commits.fetch_add(1, Ordering::SeqCst);
-        if let Some(gate) = &self.gate {
-            gate.lock().unwrap().recv().unwrap();
-        }
-        let left = self.until_failure.load(Ordering::SeqCst);
-        if left == 0 {
-            if !self.for_good {
-                self.until_failure.store(-1, Ordering::SeqCst);
-            }
-            return Err(JournalError::Storage("the disk is full".into()));
-        }
-        if left > 0 {
-            self.until_failure.store(left - 1, Ordering::SeqCst);
-        }
-        self.inner.lock().unwrap().commit(batch)
-    }
-
-    fn load(&self) -> Result<Contents, JournalError> {
-        self.inner.lock().unwrap().load()
-    }
-
-    fn events_after(
-        &self,
-        position: Position,
-        limit: usize,
-    ) -> Result<Vec<(Position, Event)>, JournalError> {
-        self.inner.lock().unwrap().events_after(position, limit)
-    }
-}
-
-fn start(journal: impl Journal + Send + 'static, hands: &Hands) -> Store {
-    Store::start(journal, Policy::default(), hands.clone()).unwrap()
-}
-
-fn advertise(cpu: &str, memory: &str, hands: &Hands) -> Command {
-    Command::Advertise {
-        cluster: cluster("p"),
-        advertisement: Box::new(advertisement(cpu, memory, hands.now())),
-        holding: None,
-    }
-}
-
-fn reserve_with(number: u128, cpu: &str, terms: Terms) -> Command {
-    let ask = Ask::new(cluster("r"), resources(cpu, "1Mi"), terms).unwrap();
-    Command::Reserve {
-        id: id(number),
-        ask: Box::new(ask),
-        key: None,
-        by: Actor::Cluster(cluster("r")),
-    }
-}
-
-fn reserve(number: u128, cpu: &str) -> Command {
-    reserve_with(number, cpu, Terms::default())
-}
-
-fn release(number: u128) -> Command {
-    Command::Release { id: id(number), by: Actor::Cluster(cluster("r")) }
-}
-
-fn live_total(contents: &Contents) -> Resources {
-    contents.ledgers.iter().find(|(id, _)| *id == cluster("p")).unwrap().1
-}
+use super::stage::{Hands, Watched, advertise, live_total, release, reserve, reserve_with, start};
 
 /// Many callers at once; how many were granted, and how many refused for lack of room.
 fn rush(store: &Store, callers: u128, each: u128, cpu: &str) -> (usize, usize) {
@@ -291,7 +139,7 @@ fn a_failed_commit_is_told_and_leaves_nothing_behind() {
 #[test]
 fn a_journal_that_fails_for_good_stops_the_store() {
     let hands = Hands::start();
-    let journal = Watched { for_good: true, ..Watched::new() };
+    let journal = Watched::that_fails_for_good();
     let store = start(journal.clone(), &hands);
     store.submit(advertise("2", "1Gi", &hands)).unwrap();
     journal.fail_after(0);
