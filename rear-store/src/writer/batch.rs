@@ -146,8 +146,7 @@ impl Writer {
         batch.position = self.position.next().ok_or("the history is full")?;
         self.journal.commit(batch).map_err(|error| chain(&error))?;
         self.position = batch.position;
-        self.trimming.committed(batch);
-        Ok(())
+        self.trimming.committed(batch).map_err(|error| chain(&error))
     }
 
     /// Now that it is durable, readers may see it.

@@ -52,6 +52,8 @@ impl Trimming {
         if !too_many && !too_old {
             return Ok(None);
         }
+        // More may have come since it was last looked at.
+        self.look()?;
         Ok(self.through(now))
     }
 
@@ -76,13 +78,13 @@ impl Trimming {
     }
 
     /// A batch is durable.
-    pub(super) fn committed(&mut self, batch: &Batch) {
+    pub(super) fn committed(&mut self, batch: &Batch) -> Result<(), JournalError> {
         self.count += batch.events.len();
-        let Some(through) = batch.trim_through else { return };
-        self.trimmed_through = through;
-        while self.oldest.front().is_some_and(|(position, _)| *position <= through) {
-            self.oldest.pop_front();
-            self.count -= 1;
+        if let Some(through) = batch.trim_through {
+            self.trimmed_through = through;
+            self.oldest.clear();
+            self.count = self.reader.snapshot()?.count(Table::Events)?;
         }
+        Ok(())
     }
 }

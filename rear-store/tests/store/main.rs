@@ -2,14 +2,21 @@
 // A test that is surprised should fail at once.
 #![allow(clippy::unwrap_used)]
 
+mod backups;
 mod crashes;
+mod crowd;
+mod damage;
 mod disk;
+mod feeds;
 mod files;
 mod history;
 mod journals;
 mod kills;
+mod migrations;
 mod positions;
 mod records;
 mod stage;
 mod time;
+mod verifies;
+mod views;
 mod writers;

@@ -4,10 +4,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use rear_engine::testing::{cluster, resources};
-use rear_engine::{Command, Duration, Phase, Refusal, Terms};
+use rear_engine::testing::{cluster, id, resources};
+use rear_engine::{Actor, Ask, Command, Duration, Phase, Refusal, Terms};
+use rear_store::settings::PriorityCaps;
 use rear_store::store::MAX_WAITING;
-use rear_store::{Answer, Commit, Journal, RedbJournal, Store, SubmitError};
+use rear_store::{
+    Answer, Batch, Commit, Journal, JournalError, Reader, RedbJournal, Settings, Store, SubmitError,
+};
 
 use super::disk::Disk;
 use super::stage::{Hands, Watched, advertise, live_total, release, reserve, reserve_with, start};
@@ -244,4 +247,126 @@ fn a_restart_goes_on_where_it_was() {
     let after = store.submit(release(1)).unwrap();
     assert_eq!(Some(after.position), before.position.next());
     store.submit(reserve(3, "4")).unwrap();
+}
+
+#[test]
+fn a_clock_that_jumped_is_believed_when_someone_confirms_it() {
+    let hands = Hands::start();
+    let journal = Watched::new();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    let short = Terms { duration: Some(Duration::from_seconds(30)), ..Terms::default() };
+    store.submit(reserve_with(1, "1", short)).unwrap();
+    let mut health = store.health();
+    assert_eq!(health.borrow_and_update().alarm, None);
+    hands.jump(100_000);
+    assert!(matches!(store.submit(reserve(2, "1")), Err(SubmitError::ClockJumped(_))));
+    assert!(health.has_changed().unwrap());
+    let alarm = health.borrow_and_update().alarm.unwrap();
+    assert_eq!(alarm.ahead_by, Duration::from_seconds(100_000));
+    store.confirm_clock().unwrap();
+    assert!(health.has_changed().unwrap());
+    assert_eq!(health.borrow_and_update().alarm, None);
+    assert!(!journal.contents().reservations[0].phase.is_live(), "now its end has come");
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    store.submit(reserve(3, "1")).unwrap();
+}
+
+#[test]
+fn a_cap_takes_the_urgency_out_of_a_priority() {
+    let caps =
+        PriorityCaps { others: Some(5), named: [(cluster("vip"), 100), (cluster("r"), 1)].into() };
+    assert_eq!(caps.counted(&cluster("vip"), 200), 100);
+    assert_eq!(caps.counted(&cluster("vip"), 7), 7);
+    assert_eq!(caps.counted(&cluster("r"), 9), 1);
+    assert_eq!(caps.counted(&cluster("other"), 9), 5);
+    assert_eq!(PriorityCaps::default().counted(&cluster("r"), i32::MAX), i32::MAX);
+
+    let hands = Hands::start();
+    let (journal, open) = Watched::gated();
+    open.send(()).unwrap();
+    let settings = Settings { priorities: caps, ..Settings::default() };
+    let store = Store::start(journal.clone(), settings, hands.clone()).unwrap();
+    store.submit(advertise("1", "1Gi", &hands)).unwrap();
+    let (told, outcomes) = channel();
+    store.submit_with(Command::Hear { cluster: cluster("x") }, |_| {});
+    while journal.commits() == 1 {
+        thread::yield_now();
+    }
+    // `r` shouts, and counts less than `s` who speaks.
+    let submit = |number, requester: &str, priority| {
+        let told = told.clone();
+        let terms = Terms { priority, ..Terms::default() };
+        let ask = Ask::new(cluster(requester), resources("1", "1Mi"), terms).unwrap();
+        let by = Actor::Cluster(cluster(requester));
+        let command = Command::Reserve { id: id(number), ask: Box::new(ask), key: None, by };
+        store.submit_with(command, move |outcome| told.send((number, outcome.is_ok())).unwrap());
+    };
+    submit(1, "r", 1000);
+    submit(2, "s", 2);
+    for _ in 0..2 {
+        open.send(()).unwrap();
+    }
+    let mut outcomes: Vec<_> = outcomes.iter().take(2).collect();
+    outcomes.sort_unstable();
+    assert_eq!(outcomes, [(1, false), (2, true)]);
+    let kept = &journal.contents().reservations;
+    assert_eq!(kept[0].ask.terms().priority, 2);
+}
+
+#[test]
+fn whoever_waits_for_a_store_that_stops_is_told() {
+    let hands = Hands::start();
+    let journal = Watched::that_fails_for_good();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("2", "1Gi", &hands)).unwrap();
+    let mut health = store.health();
+    health.mark_unchanged();
+    journal.fail_after(0);
+    assert!(store.submit(reserve(1, "2")).is_err());
+    while !health.has_changed().unwrap() {
+        thread::yield_now();
+    }
+    let failure = health.borrow().failure.clone().unwrap();
+    assert!(failure.contains("the disk is full"), "{failure}");
+    // What is durable can still be read.
+    assert_eq!(store.view().counts().clusters, 1);
+    assert!(matches!(store.confirm_clock(), Err(SubmitError::Stopped(_))));
+}
+
+#[test]
+fn a_panic_of_the_writer_is_told_like_any_other_end() {
+    struct Panics(Watched);
+    impl Journal for Panics {
+        fn commit(&mut self, _: &Batch) -> Result<(), JournalError> {
+            panic!("as the test told it to")
+        }
+        fn reader(&self) -> std::sync::Arc<dyn Reader> {
+            self.0.reader()
+        }
+    }
+    let hands = Hands::start();
+    let store = start(Panics(Watched::new()), &hands);
+    let outcome = store.submit(advertise("2", "1Gi", &hands));
+    assert!(matches!(outcome, Err(SubmitError::Stopped(_))), "{outcome:?}");
+    while store.failure().is_none() {
+        thread::yield_now();
+    }
+    assert!(matches!(store.submit(reserve(1, "1")), Err(SubmitError::Stopped(_))));
+}
+
+#[test]
+fn what_ended_long_ago_is_forgotten_with_its_key() {
+    let hands = Hands::start();
+    let journal = Watched::new();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    store.submit(reserve(1, "1")).unwrap();
+    store.submit(release(1)).unwrap();
+    hands.pass(7 * 24 * 60 * 60 - 1);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    assert_eq!(journal.contents().reservations.len(), 1);
+    hands.pass(1);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    assert_eq!(journal.contents().reservations.len(), 0);
 }
