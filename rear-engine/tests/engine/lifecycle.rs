@@ -306,6 +306,22 @@ fn a_requester_that_was_never_heard_is_not_missed() {
 }
 
 #[test]
+fn a_promise_without_an_end_is_a_sign_of_life_itself() {
+    let mut stage = ready();
+    stage.act(Command::Hear { cluster: cluster("r") }).unwrap();
+    stage.pass("100h");
+    stage.idle("p", "4", "4Gi");
+    let Reservation { id, .. } = stage.reserve(endless());
+    // Not ended at once because its requester was silent before it asked.
+    assert!(stage.act(Command::Expire { limit: 10 }).unwrap().changes.is_empty());
+    stage.pass("23h59m59s");
+    assert!(stage.act(Command::Expire { limit: 10 }).unwrap().changes.is_empty());
+    stage.pass("1s");
+    stage.act(Command::Expire { limit: 10 }).unwrap();
+    assert_eq!(ended(&stage, id), Ending::Released(Release::RequesterGone));
+}
+
+#[test]
 fn silence_while_the_broker_was_away_is_not_held_against_anyone() {
     let mut stage = ready();
     stage.act(Command::Hear { cluster: cluster("r") }).unwrap();

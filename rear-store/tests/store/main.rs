@@ -12,6 +12,7 @@ mod files;
 mod history;
 mod journals;
 mod kills;
+mod machines;
 mod migrations;
 mod positions;
 mod records;
