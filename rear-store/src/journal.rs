@@ -111,6 +111,9 @@ pub enum JournalError {
         /// What is wrong with it.
         source: InvalidField,
     },
+    /// The disk does not do what it should.
+    #[error("the disk refuses")]
+    Disk(#[source] std::io::Error),
     /// The file does not do what it should.
     #[error("the ledger's file failed")]
     Storage(#[source] Box<dyn std::error::Error + Send + Sync>),

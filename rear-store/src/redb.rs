@@ -128,7 +128,10 @@ fn guarded<T>(operation: impl FnOnce() -> Result<T, JournalError>) -> Result<T, 
     })
 }
 
-/// Every error of redb is an error of the file.
+/// Every error of redb is an error of the disk or of the file.
 fn storage(error: impl Into<redb::Error>) -> JournalError {
-    JournalError::Storage(Box::new(error.into()))
+    match error.into() {
+        redb::Error::Io(error) => JournalError::Disk(error),
+        error => JournalError::Storage(Box::new(error)),
+    }
 }

@@ -17,7 +17,7 @@ impl RedbJournal {
     /// Makes a new ledger. It appears under its name only when it is complete and on the disk.
     pub fn create(path: &Path, ledger: u128, commit: Commit) -> Result<Self, FileError> {
         Self::create_with(path, commit, |journal| {
-            journal.initialise(ledger).map_err(|error| FileError::damaged(path, error))
+            journal.initialise(ledger).map_err(|error| unusable(path, error))
         })?;
         Self::open(path, commit)
     }
@@ -44,10 +44,10 @@ impl RedbJournal {
         trust_only_the_disk(path)?;
         refuse_newer(path)?;
         let database = guarded(|| Ok(Database::open(path)))
-            .map_err(|error| FileError::damaged(path, error))?
+            .map_err(|error| unusable(path, error))?
             .map_err(|error| opening(path, error))?;
         let mut journal = Self { database: Arc::new(database), commit };
-        let schema = journal.schema().map_err(|error| FileError::damaged(path, error))?;
+        let schema = journal.schema().map_err(|error| unusable(path, error))?;
         check_schema(path, schema)?;
         if schema < SCHEMA {
             journal.upgrade(path, schema)?;
@@ -62,7 +62,7 @@ impl RedbJournal {
     fn upgrade(&mut self, path: &Path, from: u8) -> Result<(), FileError> {
         let copy = free_name(path, from);
         backup::write_file(&*self.reader(), &copy)?;
-        self.write(migrate::migrate).map_err(|error| FileError::damaged(path, error))
+        self.write(migrate::migrate).map_err(|error| unusable(path, error))
     }
 }
 
@@ -77,7 +77,7 @@ fn refuse_newer(path: &Path) -> Result<(), FileError> {
             migrate::schema(&reading as &dyn ReadRows).map(Ok)
         }
     };
-    let schema = guarded(look).map_err(|error| FileError::damaged(path, error))?;
+    let schema = guarded(look).map_err(|error| unusable(path, error))?;
     check_schema(path, schema.map_err(|error| opening(path, error))?)
 }
 
@@ -94,9 +94,17 @@ fn free_name(path: &Path, schema: u8) -> PathBuf {
     names.into_iter().find(|name| !name.exists()).unwrap_or_else(|| with_suffix(path, ".backup"))
 }
 
-pub(super) fn opening(path: &Path, error: DatabaseError) -> FileError {
+fn opening(path: &Path, error: DatabaseError) -> FileError {
     match error {
         DatabaseError::DatabaseAlreadyOpen => FileError::InUse(path.to_owned()),
-        other => FileError::damaged(path, redb::Error::from(other)),
+        other => unusable(path, storage(other)),
+    }
+}
+
+/// The disk's fault, or the file's.
+fn unusable(path: &Path, error: JournalError) -> FileError {
+    match error {
+        JournalError::Disk(source) => FileError::Io { path: path.to_owned(), source },
+        other => FileError::damaged(path, other),
     }
 }
