@@ -51,6 +51,11 @@ pub trait Journal: Send {
     fn load(&self) -> Result<Contents, JournalError> {
         self.reader().load()
     }
+
+    /// Gives back space that so many bytes of rows do not need. Called once, before anyone reads or writes.
+    fn shrink_to(&mut self, _bytes: u64) -> Result<(), JournalError> {
+        Ok(())
+    }
 }
 
 /// Reads what was committed.
@@ -73,7 +78,7 @@ pub trait Reader: Send + Sync {
     }
 }
 
-/// Everything that was committed, as records.
+/// Everything that was committed but the events, as records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contents {
     /// What the ledger knows of itself.
@@ -84,6 +89,8 @@ pub struct Contents {
     pub ledgers: Vec<(ClusterId, Resources)>,
     /// Every reservation, in order of its id.
     pub reservations: Vec<Reservation>,
+    /// How long all of these are as rows.
+    pub bytes: u64,
 }
 
 /// Why a batch did not become durable, or could not be read.

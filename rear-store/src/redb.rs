@@ -4,11 +4,13 @@ mod file;
 mod tables;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use redb::{Database, Durability, ReadableDatabase, StorageBackend};
 
 use crate::journal::{Batch, Journal, JournalError, Reader};
+use crate::records::Table;
 use crate::records::meta::Meta;
 use crate::rows::{ReadRows, WriteRows, write_batch, write_meta};
 use crate::steps::step;
@@ -27,11 +29,19 @@ pub enum Commit {
     OnePhase,
 }
 
+/// A file that is not worth the time to make it smaller.
+const SMALL_FILE: u64 = 2 << 20;
+
+/// About how long an event is as a row.
+const EVENT_BYTES: u64 = 80;
+
 /// A ledger in a redb file.
 #[derive(Debug)]
 pub struct RedbJournal {
     database: Arc<Database>,
     commit: Commit,
+    /// Where it is; unknown on a storage that a test brings along.
+    path: Option<PathBuf>,
 }
 
 /// Reads a redb file. The file stays open until the last reader is gone.
@@ -48,7 +58,7 @@ impl RedbJournal {
     ) -> Result<Self, JournalError> {
         let database =
             guarded(|| Database::builder().create_with_backend(backend).map_err(storage))?;
-        let mut journal = Self { database: Arc::new(database), commit };
+        let mut journal = Self { database: Arc::new(database), commit, path: None };
         if !journal.holds_a_ledger()? {
             journal.initialise(ledger)?;
         }
@@ -91,6 +101,20 @@ impl Journal for RedbJournal {
 
     fn reader(&self) -> Arc<dyn Reader> {
         Arc::new(RedbReader(self.database.clone()))
+    }
+
+    /// redb doubles a file that is full, and never halves it.
+    fn shrink_to(&mut self, bytes: u64) -> Result<(), JournalError> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let length = std::fs::metadata(path).map_err(JournalError::Disk)?.len();
+        let events = self.reader().snapshot()?.count(Table::Events)? as u64;
+        let needed = bytes + events * EVENT_BYTES;
+        if length <= SMALL_FILE || length <= needed + needed / 2 {
+            return Ok(());
+        }
+        // Whoever reads already keeps it as it is; the next start will do.
+        let Some(database) = Arc::get_mut(&mut self.database) else { return Ok(()) };
+        guarded(|| database.compact().map(drop).map_err(storage))
     }
 }
 

@@ -146,20 +146,26 @@ pub(crate) fn read_all(rows: &dyn ReadRows) -> Result<Contents, JournalError> {
         clusters: Vec::new(),
         ledgers: Vec::new(),
         reservations: Vec::new(),
+        bytes: 0,
     };
+    let mut bytes = 0;
+    let mut count = |key: &[u8], value: &[u8]| bytes += (key.len() + value.len()) as u64;
     rows.each_from(Table::Advertisements, &[], &mut |key, value| {
+        count(key, value);
         contents.clusters.push(cluster_of(key, value)?);
         Ok(true)
     })?;
     rows.each_from(Table::Ledger, &[], &mut |key, value| {
+        count(key, value);
         contents.ledgers.push((id_of(Table::Ledger, key)?, ledger_of(key, value)?));
         Ok(true)
     })?;
     rows.each_from(Table::Reservations, &[], &mut |key, value| {
+        count(key, value);
         contents.reservations.push(reservation_of(key, value)?);
         Ok(true)
     })?;
-    Ok(contents)
+    Ok(Contents { bytes, ..contents })
 }
 
 /// Reads events after one of them.

@@ -99,8 +99,8 @@ impl Store {
         clock: impl Clock,
     ) -> Result<Self, StartError> {
         let (queue, waiting) = sync_channel(MAX_WAITING);
-        let reader = journal.reader();
-        let (writer, shared) = Writer::load(Box::new(journal), settings.into(), Box::new(clock))?;
+        let writer = Writer::load(Box::new(journal), settings.into(), Box::new(clock))?;
+        let (shared, reader) = (writer.shared(), writer.reader());
         let thread = thread::Builder::new()
             .name("ledger writer".into())
             .spawn(move || writer.run_to_the_end(&waiting))?;

@@ -16,7 +16,7 @@ use rear_engine::{Command, Fleet, Timestamp};
 use tokio::sync::watch;
 
 use crate::clock::Clock;
-use crate::journal::Journal;
+use crate::journal::{Journal, Reader};
 use crate::news::Subscribers;
 use crate::position::Position;
 use crate::settings::Settings;
@@ -79,11 +79,12 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub(crate) fn load(
-        journal: Box<dyn Journal>,
+        mut journal: Box<dyn Journal>,
         settings: Settings,
         clock: Box<dyn Clock>,
-    ) -> Result<(Self, Arc<Shared>), StartError> {
+    ) -> Result<Self, StartError> {
         let contents = journal.load()?;
+        journal.shrink_to(contents.bytes)?;
         let meta = contents.meta;
         let mut timekeeper = Timekeeper::resume(meta.time_mark);
         let now = timekeeper.read(clock.read()).now;
@@ -94,17 +95,16 @@ impl Writer {
             subscribers: Subscribers::new(meta.position),
             health: watch::Sender::new(Health::default()),
         });
-        let writer = Self {
-            journal,
-            settings,
-            clock,
-            timekeeper,
-            fleet,
-            position: meta.position,
-            trimming,
-            shared: shared.clone(),
-        };
-        Ok((writer, shared))
+        let position = meta.position;
+        Ok(Self { journal, settings, clock, timekeeper, fleet, position, trimming, shared })
+    }
+
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        self.shared.clone()
+    }
+
+    pub(crate) fn reader(&self) -> Arc<dyn Reader> {
+        self.journal.reader()
     }
 
     /// Works until there is nothing more to do. A panic is an error like any other: it is told.

@@ -53,7 +53,7 @@ pub(crate) const ALL: &[Suite] = &[
         shows: "every benchmark runs once",
         requirement: rust_alone,
         commands: |_| {
-            let benches = ["decide", "store"].map(|bench| {
+            let benches = ["decide", "ledger", "store"].map(|bench| {
                 Invocation::new(&format!(
                     "cargo bench --locked --package rear-benches --bench {bench} -- --test"
                 ))

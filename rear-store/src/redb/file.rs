@@ -31,7 +31,7 @@ impl RedbJournal {
         create_whole(path, |file| {
             let database = Database::builder().create_file(file);
             let database = database.map_err(|error| opening(path, error))?;
-            fill(&mut Self { database: Arc::new(database), commit })
+            fill(&mut Self { database: Arc::new(database), commit, path: None })
         })
     }
 
@@ -46,7 +46,8 @@ impl RedbJournal {
         let database = guarded(|| Ok(Database::open(path)))
             .map_err(|error| unusable(path, error))?
             .map_err(|error| opening(path, error))?;
-        let mut journal = Self { database: Arc::new(database), commit };
+        let path_kept = Some(path.to_owned());
+        let mut journal = Self { database: Arc::new(database), commit, path: path_kept };
         let schema = journal.schema().map_err(|error| unusable(path, error))?;
         check_schema(path, schema)?;
         if schema < SCHEMA {

@@ -50,11 +50,8 @@ fn try_a_full_disk(commit: Commit) {
     drop(RedbJournal::create(&path, 9, commit).unwrap());
     let store = start(&path, commit);
     let told = advertisement("1000000", "1000Ti", SystemClock::default().read().wall);
-    let advertise = Command::Advertise {
-        cluster: cluster("p"),
-        advertisement: Box::new(told),
-        holding: None,
-    };
+    let advertise =
+        Command::Advertise { cluster: cluster("p"), advertisement: Box::new(told), holding: None };
     store.submit(advertise).unwrap();
 
     let (acknowledged, error) = reserve_until_full(&store, 1);

@@ -9,10 +9,10 @@ use rear_engine::{
     Actor, Ask, ClusterId, Command, Decision, Duration, Fleet, Policy, Refusal, Reservation,
     Subject, Terms, decide,
 };
-use rear_store::verify::verify;
-use rear_store::view::{Query, Role};
 use rear_store::settings::EventRetention;
 use rear_store::store::StartError;
+use rear_store::verify::verify;
+use rear_store::view::{Query, Role};
 use rear_store::{
     Commit, EventId, Journal, Memory, Position, RedbJournal, Settings, Store, SubmitError,
 };
@@ -85,7 +85,8 @@ impl Plain {
 
     fn do_what_is_due(&mut self, hands: &Hands) {
         let limit = usize::MAX;
-        let due = [Command::Expire { limit }, Command::MarkStale { limit }, Command::Retire { limit }];
+        let due =
+            [Command::Expire { limit }, Command::MarkStale { limit }, Command::Retire { limit }];
         for command in due {
             self.accept(command, hands).unwrap();
         }
@@ -179,7 +180,8 @@ impl Machine {
             Step::Reserve { requester, cores, minutes, key } => {
                 self.made += 1;
                 let requester = name("r", requester);
-                let duration = minutes.map(|minutes| Duration::from_seconds(60 * i64::from(minutes)));
+                let duration =
+                    minutes.map(|minutes| Duration::from_seconds(60 * i64::from(minutes)));
                 let terms = Terms { duration, ..Terms::default() };
                 let amount = resources(&cores.to_string(), "1Gi");
                 let ask = Box::new(Ask::new(requester.clone(), amount, terms).unwrap());

@@ -16,6 +16,7 @@ mod machines;
 mod migrations;
 mod positions;
 mod records;
+mod sizes;
 mod stage;
 mod time;
 mod verifies;
