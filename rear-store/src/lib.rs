@@ -10,7 +10,6 @@
 pub mod clock;
 pub mod journal;
 pub mod memory;
-pub mod position;
 pub mod records;
 pub mod redb;
 mod rows;
@@ -19,6 +18,6 @@ pub mod writer;
 
 pub use journal::{Batch, Contents, Journal, JournalError};
 pub use memory::Memory;
-pub use position::Position;
+pub use rear_engine::position::{self, Position};
 pub use redb::{Commit, RedbJournal};
 pub use writer::{Answer, Store, SubmitError};

@@ -8,7 +8,6 @@ mod files;
 mod history;
 mod journals;
 mod kills;
-mod positions;
 mod records;
 mod time;
 mod writers;

@@ -11,11 +11,11 @@ use thiserror::Error;
 /// remembered of an older one is answered with "list again".
 ///
 /// ```
-/// use rear_store::Position;
+/// use rear_engine::Position;
 ///
 /// let position: Position = "2.41".parse()?;
 /// assert_eq!(position.next(), Some("2.42".parse()?));
-/// # Ok::<(), rear_store::position::PositionError>(())
+/// # Ok::<(), rear_engine::position::PositionError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {

@@ -1,6 +1,6 @@
 //! One position has one text, and positions sort by incarnation first.
 
-use rear_store::Position;
+use rear_engine::Position;
 
 #[test]
 fn a_position_is_read_as_it_is_printed() {
