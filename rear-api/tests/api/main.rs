@@ -12,7 +12,6 @@ mod pages;
 mod problems;
 mod reservations;
 mod round_trips;
-#[cfg(feature = "openapi")]
 mod schemas;
 
 mod any_body;
