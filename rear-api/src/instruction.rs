@@ -2,6 +2,24 @@
 //!
 //! Agents of the earlier system act on the phase `Reserved` alone, so that this is what every live promise
 //! reads; the true phase stands beside it.
+//!
+//! ```
+//! use rear_api::instruction;
+//! use rear_engine::reservation::Pending;
+//! use rear_engine::testing::{ask, cluster, id, resources};
+//! use rear_engine::{Phase, Reservation, Timestamp};
+//!
+//! let now = Timestamp::from_seconds(1_800_000_000);
+//! let pending = Pending { id: id(1), ask: ask("paris", resources("2", "4Gi")), key: None };
+//! let reserved = pending.grant(cluster("rome"), now, None);
+//! let active = Reservation { phase: reserved.phase.clone().activated(now)?, ..reserved };
+//!
+//! let told = serde_json::to_value(instruction::for_provider(&active))?;
+//! assert_eq!(told["status"]["phase"], "Reserved");
+//! assert_eq!(told["status"]["reservationPhase"], "Active");
+//! assert_eq!(told["status"]["message"], "Hold 2 CPU / 4Gi Memory for requester paris");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use rear_engine::{ClusterId, Dimension, Phase};
 

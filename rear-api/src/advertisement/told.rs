@@ -18,6 +18,25 @@ impl AdvertisementRequest {
     ///
     /// Whether the body names the cluster of the certificate is not looked at: `cluster_id` is compared by
     /// whoever knows the certificate, before this.
+    ///
+    /// ```
+    /// use rear_api::advertisement::AdvertisementRequest;
+    /// use rear_api::body;
+    ///
+    /// let sent = br#"{
+    ///     "clusterID": "rome", "clusterName": "rome", "timestamp": "2026-01-02T15:04:05Z",
+    ///     "resources": {
+    ///         "capacity": {"cpu": "8", "memory": "16Gi"},
+    ///         "allocatable": {"cpu": "8", "memory": "16Gi"},
+    ///         "allocated": {"cpu": "950m", "memory": "-1"}
+    ///     }
+    /// }"#;
+    /// let request: AdvertisementRequest = body::read(sent)?;
+    /// assert_eq!(request.cluster_id, "rome");
+    /// let refused = request.into_command().unwrap_err();
+    /// assert_eq!(refused.path, "resources.allocated.memory");
+    /// # Ok::<(), rear_api::body::BodyError>(())
+    /// ```
     pub fn into_command(self) -> Result<Command, Invalid> {
         let cluster: ClusterId = self.cluster_id.parse().at("clusterID")?;
         let name = self.cluster_name.unwrap_or(self.cluster_id);

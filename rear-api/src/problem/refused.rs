@@ -74,6 +74,15 @@ impl Obstacle {
 
 impl Problem {
     /// The document for a refusal.
+    ///
+    /// ```
+    /// use rear_api::problem::{Code, Names, Problem};
+    /// use rear_engine::Refusal;
+    ///
+    /// let problem = Problem::refused(&Refusal::EndHasPassed, Names::Shown);
+    /// assert_eq!((problem.status, problem.known_code()), (422, Some(Code::EndHasPassed)));
+    /// assert_eq!(problem.error, "the new end must lie in the future");
+    /// ```
     #[must_use]
     pub fn refused(refusal: &Refusal, names: Names) -> Self {
         let code = code_of_refusal(refusal);

@@ -1,7 +1,7 @@
 //! A request reaches the engine whole, or is refused by name: nothing that was asked for is silently left out.
 
 use rear_api::body::BodyError;
-use rear_api::reservation::{RejectRequest, RenewRequest, ReservationRequest};
+use rear_api::reservation::{RejectRequest, RenewRequest, ReservationRequest, Role};
 use rear_engine::ask::Strategy;
 use rear_engine::price::PriceCeiling;
 use rear_engine::testing::{all_resources, cluster, labels, resources};
@@ -179,5 +179,15 @@ fn a_rejection_has_one_line_of_reason() {
     ] {
         let text = line(body).unwrap_err().to_string();
         assert!(text.starts_with(expected), "{body}: {text}");
+    }
+}
+
+#[test]
+fn a_role_is_one_of_two_words() {
+    for role in Role::ALL {
+        assert_eq!(role.to_string().parse(), Ok(role));
+    }
+    for bad in ["", "Requester", "both", "requester "] {
+        assert!(bad.parse::<Role>().is_err(), "{bad:?}");
     }
 }
