@@ -1,11 +1,9 @@
 //! A dry run: who would get a request and why, without anything being locked.
 
-use std::fmt;
-
 use rear_engine::place::rank::Ranked;
 use rear_engine::place::score::Parts;
 use rear_engine::{Dimension, Position, Ranking};
-use serde::de::{Error, Unexpected, Visitor};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::body::only_objects;
@@ -144,22 +142,10 @@ impl<const VALUE: bool> Serialize for Always<VALUE> {
 
 impl<'de, const VALUE: bool> Deserialize<'de> for Always<VALUE> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_bool(Self)
-    }
-}
-
-impl<const VALUE: bool> Visitor<'_> for Always<VALUE> {
-    type Value = Self;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{VALUE}")
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Self, E> {
-        if value == VALUE {
-            Ok(self)
+        if bool::deserialize(deserializer)? == VALUE {
+            Ok(Self)
         } else {
-            Err(E::invalid_value(Unexpected::Bool(value), &self))
+            Err(D::Error::custom(format_args!("expected {VALUE}")))
         }
     }
 }

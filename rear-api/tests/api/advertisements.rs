@@ -159,6 +159,7 @@ fn a_wrong_value_is_refused_with_its_path() {
         ("/sequence", json!(null), "sequence: epoch and sequence go together"),
         ("/resources", json!([]), "resources: invalid type: sequence, expected an object"),
         ("/holding", json!({}), "holding: invalid type: map, expected a sequence"),
+        ("/labels", json!([]), "labels: invalid type: sequence, expected an object of labels"),
     ];
     for (pointer, value, expected) in cases {
         let text = refused(&with(ADVERTISEMENT, pointer, value));

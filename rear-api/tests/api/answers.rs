@@ -1,7 +1,8 @@
 //! What the broker answers, to the letter.
 
 use rear_api::advertisement::{Advertisement, AdvertisementAnswer, AdvertisementRequest, Seen};
-use rear_api::dry_run::DryRun;
+use rear_api::body;
+use rear_api::dry_run::{Candidate, DryRun, Fitting};
 use rear_api::instruction;
 use rear_api::problem::Names;
 use rear_api::reservation::Reservation;
@@ -236,8 +237,25 @@ fn a_dry_run_that_nobody_fits_has_a_target_of_null() {
 
 #[test]
 fn with_names_left_out_a_dry_run_names_the_target_alone() {
-    let explained = explained(Names::LeftOut, "9250m");
-    assert_eq!(explained["candidates"][0]["clusterID"], "rome");
-    assert_eq!(explained["candidates"][1].get("clusterID"), None);
-    assert!(!explained.to_string().contains("oslo"));
+    for (cpu, fitting) in [("1", 2), ("9250m", 1)] {
+        let named = explained(Names::Shown, cpu);
+        assert_eq!(named["candidates"][0]["clusterID"], "rome");
+        assert_eq!(named["candidates"][1]["clusterID"], "oslo");
+        let nameless = explained(Names::LeftOut, cpu);
+        assert_eq!(nameless["candidates"][0]["clusterID"], "rome");
+        assert_eq!(nameless["candidates"][1].get("clusterID"), None);
+        assert_eq!(nameless["candidates"][1]["fits"], fitting == 2);
+        assert!(!nameless.to_string().contains("oslo"));
+    }
+}
+
+#[test]
+fn whether_a_candidate_fits_is_what_it_says_and_not_what_it_looks_like() {
+    let both = r#"{"fits": false, "score": "1.00", "parts": {}, "reason": "stale"}"#;
+    let read = body::read_answer::<Candidate>(both.as_bytes()).unwrap();
+    assert!(matches!(read, Candidate::Lacking(_)), "{read:?}");
+    let refused = body::read_answer::<Fitting>(both.as_bytes()).unwrap_err();
+    assert_eq!(refused.to_string(), "fits: expected true");
+    let neither = r#"{"fits": true, "reason": "stale"}"#;
+    assert!(body::read_answer::<Candidate>(neither.as_bytes()).is_err());
 }

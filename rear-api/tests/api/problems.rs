@@ -201,3 +201,31 @@ fn a_code_that_is_not_known_yet_does_not_make_an_answer_unreadable() {
     let problem: Problem = body::read_answer(later).unwrap();
     assert_eq!((problem.known_code(), problem.text()), (None, "Moon"));
 }
+
+#[test]
+fn the_reference_lists_every_code_as_it_is() {
+    let page = include_str!("../../../docs/reference/problem-codes.md");
+    let listed: Vec<_> = page.lines().filter(|line| line.starts_with("| `")).collect();
+    let row = |code: &Code| format!("| `{code}` | {} | {} |", code.status(), code.title());
+    assert_eq!(listed, Code::ALL.iter().map(row).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_reference_lists_every_reason_of_a_candidate() {
+    let page = include_str!("../../../docs/reference/problem-codes.md");
+    let currency = || "EUR".parse().unwrap();
+    let price = || "1".parse().unwrap();
+    for reason in [
+        Reason::Unknown,
+        Reason::Own,
+        Reason::Recovering,
+        Reason::Stale,
+        Reason::Overcommitted,
+        Reason::Lacks { dimension: Dimension::Cpu, requested: 2, available: 1 },
+        Reason::LacksLabel { key: String::new(), value: String::new() },
+        Reason::Unpriced(currency()),
+        Reason::TooExpensive { price: price(), ceiling: price() },
+    ] {
+        assert!(page.contains(&format!("`{}`", reason.code())), "{reason:?}");
+    }
+}
