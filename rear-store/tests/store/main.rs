@@ -14,7 +14,6 @@ mod journals;
 mod kills;
 mod machines;
 mod migrations;
-mod positions;
 mod records;
 mod sizes;
 mod stage;

@@ -11,11 +11,11 @@ use thiserror::Error;
 /// remembered of an older one is answered with "list again".
 ///
 /// ```
-/// use rear_store::Position;
+/// use rear_engine::Position;
 ///
 /// let position: Position = "2.41".parse()?;
 /// assert_eq!(position.next(), Some("2.42".parse()?));
-/// # Ok::<(), rear_store::position::PositionError>(())
+/// # Ok::<(), rear_engine::position::PositionError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Position {
@@ -69,6 +69,14 @@ fn whole_number(text: &str) -> Option<u64> {
 
 /// Which event: the commit that it was told in, and its place among the events of that commit. Written
 /// `INCARNATION.NUMBER-PLACE`.
+///
+/// ```
+/// use rear_engine::EventId;
+///
+/// let id: EventId = "2.41-3".parse()?;
+/// assert_eq!((id.position.number, id.place), (41, 3));
+/// # Ok::<(), rear_engine::position::EventIdError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventId {
     /// The commit.
@@ -90,7 +98,8 @@ impl EventId {
     }
 
     /// The smallest name after this one.
-    pub(crate) fn next(self) -> Option<Self> {
+    #[must_use]
+    pub fn next(self) -> Option<Self> {
         let Self { position, place } = self;
         match place.checked_add(1) {
             Some(place) => Some(Self { position, place }),
