@@ -154,8 +154,12 @@ fn guarded<T>(operation: impl FnOnce() -> Result<T, JournalError>) -> Result<T, 
 
 /// Every error of redb is an error of the disk or of the file.
 fn storage(error: impl Into<redb::Error>) -> JournalError {
+    use std::io::ErrorKind::{InvalidData, UnexpectedEof};
     match error.into() {
-        redb::Error::Io(error) => JournalError::Disk(error),
+        // These two are how redb says that a file is none of its own, or cut off.
+        redb::Error::Io(error) if !matches!(error.kind(), InvalidData | UnexpectedEof) => {
+            JournalError::Disk(error)
+        }
         error => JournalError::Storage(Box::new(error)),
     }
 }

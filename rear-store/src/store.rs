@@ -144,7 +144,7 @@ impl Store {
             Ok(()) => {}
             Err(TrySendError::Full(work)) => work.answer(Err(SubmitError::Overloaded)),
             Err(TrySendError::Disconnected(work)) => {
-                work.answer(Err(self.stopped("it was closed")))
+                work.answer(Err(self.stopped("it was closed")));
             }
         }
     }
@@ -155,7 +155,6 @@ impl Store {
 
     /// Everything that is durable, as of one commit. Hold it shortly: the next commit is shown to
     /// nobody before it is dropped.
-    #[must_use]
     pub fn view(&self) -> RwLockReadGuard<'_, View> {
         self.shared.view.read().unwrap_or_else(PoisonError::into_inner)
     }

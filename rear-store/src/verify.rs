@@ -160,7 +160,9 @@ impl Check {
                 self.check_time(|| format!("event {id}"), event.at);
                 if let Some(meta) = &self.meta {
                     let findings = self.history.see(id, &event, meta);
-                    findings.into_iter().for_each(|finding| self.find(finding));
+                    for finding in findings {
+                        self.find(finding);
+                    }
                 }
             }
         }
@@ -183,8 +185,9 @@ impl Check {
                 || kept.id.to_string(),
                 kept.phase.ended_at().unwrap_or(kept.reserved_at),
             );
-            let untold = self.history.contradicts(kept);
-            untold.into_iter().for_each(|finding| self.find(finding));
+            if let Some(untold) = self.history.contradicts(kept) {
+                self.find(untold);
+            }
         }
         self.check_books(&reservations);
         self.report
@@ -199,7 +202,9 @@ impl Check {
             ledgers: without.chain(known.map(|(cluster, total)| (cluster, *total))).collect(),
             reservations: reservations.iter().collect(),
         });
-        violations.into_iter().for_each(|broken| self.find(Finding::Invariant(broken)));
+        for broken in violations {
+            self.find(Finding::Invariant(broken));
+        }
         for (cluster, total) in &ledgers {
             if !clusters.contains(cluster) {
                 let cluster = cluster.clone();

@@ -90,7 +90,9 @@ impl View {
             fleet,
         };
         let kept: Vec<Sides> = view.fleet.reservations().map(Sides::of).collect();
-        kept.into_iter().for_each(|sides| view.enter(sides));
+        for sides in kept {
+            view.enter(sides);
+        }
         view.counts = count(&view.fleet);
         view
     }

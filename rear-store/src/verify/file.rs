@@ -1,6 +1,7 @@
 //! A file that nobody uses, looked at through glass: what redb would write to repair it stays in memory.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -63,16 +64,14 @@ impl Glass {
     }
 
     fn block<'w>(&self, written: &'w mut Written, number: u64) -> io::Result<&'w mut [u8; BLOCK]> {
-        if !written.blocks.contains_key(&number) {
-            let mut block = Box::new([0; BLOCK]);
-            read_up_to_the_end(&self.file, number * BLOCK as u64, &mut block[..])?;
-            written.blocks.insert(number, block);
+        match written.blocks.entry(number) {
+            Entry::Occupied(block) => Ok(block.into_mut()),
+            Entry::Vacant(place) => {
+                let mut block = Box::new([0; BLOCK]);
+                read_up_to_the_end(&self.file, number * BLOCK as u64, &mut block[..])?;
+                Ok(place.insert(block))
+            }
         }
-        written
-            .blocks
-            .get_mut(&number)
-            .map(|block| &mut **block)
-            .ok_or_else(|| io::Error::other("lost"))
     }
 }
 
@@ -119,12 +118,11 @@ impl redb::StorageBackend for Glass {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         for (number, from, to) in pieces(offset, out.len()) {
-            match written.blocks.get(&number) {
-                Some(block) => out[to].copy_from_slice(&block[from]),
-                None => {
-                    let start = number * BLOCK as u64 + from.start as u64;
-                    read_up_to_the_end(&self.file, start, &mut out[to])?;
-                }
+            if let Some(block) = written.blocks.get(&number) {
+                out[to].copy_from_slice(&block[from]);
+            } else {
+                let start = number * BLOCK as u64 + from.start as u64;
+                read_up_to_the_end(&self.file, start, &mut out[to])?;
             }
         }
         Ok(())

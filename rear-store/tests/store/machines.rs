@@ -283,7 +283,9 @@ proptest! {
         steps in prop::collection::vec(step(), 1..60)
     ) {
         let mut machine = Machine::new();
-        steps.iter().for_each(|step| machine.take(step));
+        for step in &steps {
+            machine.take(step);
+        }
         machine.conclude();
     }
 }

@@ -117,7 +117,7 @@ impl Journal for Watched {
     }
 }
 
-pub(crate) fn start(journal: impl Journal + Send + 'static, hands: &Hands) -> Store {
+pub(crate) fn start(journal: impl Journal + 'static, hands: &Hands) -> Store {
     Store::start(journal, Policy::default(), hands.clone()).unwrap()
 }
 

@@ -227,7 +227,7 @@ fn it_finds_records_that_are_cut_off_too_long_or_of_another_program() {
     finds(longer, &["does not have the shape of its schema"]);
     finds(
         |ledger| {
-            put_row(&ledger.path, "reservations", b"odd", &sealed("reservations", b"odd", 1, b""))
+            put_row(&ledger.path, "reservations", b"odd", &sealed("reservations", b"odd", 1, b""));
         },
         &["table reservations, row odd"],
     );
