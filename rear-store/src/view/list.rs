@@ -9,7 +9,7 @@ use rear_engine::fleet::Cluster;
 use rear_engine::{ClusterId, Phase, Reservation, ReservationId};
 use thiserror::Error;
 
-use super::View;
+use super::{Role, View};
 use crate::position::Position;
 
 /// The longest page: more is neither read by people nor needed by programs.
@@ -109,7 +109,26 @@ impl View {
         let fits = |kept: &Reservation| {
             query.phase.is_none_or(|phase| phase == PhaseName::from(&kept.phase))
         };
+        let limit = limit.clamp(1, MAX_PAGE);
         Ok(self.page(rows, limit, |id| self.fleet.reservation(*id).filter(|kept| fits(kept))))
+    }
+
+    /// A page of the live promises of which a cluster is one side, oldest first.
+    pub fn promises(
+        &self,
+        cluster: &ClusterId,
+        role: Role,
+        from: Option<&Cursor>,
+        limit: usize,
+    ) -> Result<Page<&Reservation>, CursorError> {
+        let after = self.resume::<ReservationId>(from)?;
+        let ids: Box<dyn Iterator<Item = ReservationId>> = match role {
+            Role::Requester => Box::new(self.fleet.live_of_requester(cluster).map(|kept| kept.id)),
+            Role::Provider => Box::new(self.fleet.live_of_provider(cluster).map(|kept| kept.id)),
+        };
+        let rest = ids.skip_while(|id| after.is_some_and(|after| *id <= after));
+        let limit = limit.clamp(1, MAX_SCANNED);
+        Ok(self.page(rest, limit, |id| self.fleet.reservation(*id)))
     }
 
     /// A page of clusters, also of those that only ask, in the order of their ids.
@@ -120,7 +139,7 @@ impl View {
     ) -> Result<Page<&Cluster>, CursorError> {
         let after = self.resume::<ClusterId>(from)?;
         let rows = rest_of(Some(&self.cluster_ids), after);
-        Ok(self.page(rows, limit, |id| self.fleet.cluster(id)))
+        Ok(self.page(rows, limit.clamp(1, MAX_PAGE), |id| self.fleet.cluster(id)))
     }
 
     fn resume<I: FromStr>(&self, from: Option<&Cursor>) -> Result<Option<I>, CursorError> {
@@ -139,7 +158,6 @@ impl View {
         limit: usize,
         find: impl Fn(&I) -> Option<T>,
     ) -> Page<T> {
-        let limit = limit.clamp(1, MAX_PAGE);
         let mut items = Vec::new();
         let mut rows = rows.enumerate().peekable();
         while let Some((looked_at, id)) = rows.next() {

@@ -1,0 +1,133 @@
+//! Answers: bodies with the state that they were made from, and errors that say what is wrong.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderValue, Response, StatusCode};
+use axum::response::IntoResponse;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use rear_api::body::{BodyError, Invalid, MAX_BODY_LENGTH};
+use rear_api::problem::{Code, MEDIA_TYPE, Names, Problem};
+use rear_api::revision::{Position, REVISION_HEADER};
+use rear_engine::Refusal;
+use rear_store::SubmitError;
+use serde::Serialize;
+
+use crate::limits::BODY_DEADLINE;
+
+/// What is suggested to clients that come at a bad moment.
+const SOON: Duration = Duration::from_secs(1);
+
+/// A body with the state that it was made from.
+pub fn json(status: StatusCode, body: &impl Serialize, revision: Position) -> Response<Body> {
+    match serde_json::to_vec(body) {
+        Ok(bytes) => {
+            let mut response = Response::new(Body::from(bytes));
+            *response.status_mut() = status;
+            let headers = response.headers_mut();
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            headers.insert(REVISION_HEADER, revision_value(revision));
+            response
+        }
+        Err(error) => {
+            Failure::from(Problem::new(Code::Internal, error.to_string())).into_response()
+        }
+    }
+}
+
+/// The value of the header that names a state.
+#[must_use]
+pub fn revision_value(revision: Position) -> HeaderValue {
+    // Two numbers and a dot are always a header's value.
+    HeaderValue::try_from(revision.to_string()).unwrap_or(HeaderValue::from_static("0.0"))
+}
+
+/// An error, ready to be sent.
+#[derive(Debug)]
+pub struct Failure {
+    problem: Box<Problem>,
+    retry_after: Option<Duration>,
+}
+
+impl Failure {
+    /// Too often, or at a bad moment: come again later.
+    #[must_use]
+    pub fn later(problem: Problem, after: Duration) -> Self {
+        Self { problem: Box::new(problem), retry_after: Some(after) }
+    }
+
+    /// There is nothing here, or nothing for the caller.
+    #[must_use]
+    pub fn not_found(code: Code) -> Self {
+        Problem::new(code, code.title()).into()
+    }
+
+    /// How the store says no.
+    #[must_use]
+    pub fn of(error: &SubmitError, names: Names) -> Self {
+        match error {
+            SubmitError::Refused(refusal) => Problem::refused(refusal, names).into(),
+            SubmitError::Overloaded
+            | SubmitError::ClockJumped(_)
+            | SubmitError::NotDurable(_)
+            | SubmitError::Stopped(_) => {
+                Self::later(Problem::new(Code::NotReady, error.to_string()), SOON)
+            }
+        }
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Self { problem: Box::new(problem), retry_after: None }
+    }
+}
+
+impl From<BodyError> for Failure {
+    fn from(error: BodyError) -> Self {
+        Problem::from(&error).into()
+    }
+}
+
+impl From<Invalid> for Failure {
+    fn from(error: Invalid) -> Self {
+        Problem::from(&error).into()
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Problem::refused(&refusal, Names::LeftOut).into()
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response<Body> {
+        let bytes = serde_json::to_vec(&self.problem).unwrap_or_default();
+        let mut response = Response::new(Body::from(bytes));
+        *response.status_mut() =
+            StatusCode::from_u16(self.problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+        if let Some(after) = self.retry_after {
+            // Whole seconds, at least one: a client that waits less comes too early.
+            let seconds = after.as_secs() + u64::from(after.subsec_nanos() > 0);
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds.max(1)));
+        }
+        response
+    }
+}
+
+/// The whole of a body, if it is short enough and comes in time.
+pub async fn whole_body(body: Body) -> Result<Bytes, Failure> {
+    let limited = Limited::new(body, MAX_BODY_LENGTH);
+    match tokio::time::timeout(BODY_DEADLINE, limited.collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {
+            Err(BodyError::TooLarge.into())
+        }
+        Ok(Err(error)) => Err(Problem::new(Code::Unreadable, error.to_string()).into()),
+        Err(_) => Err(Problem::new(Code::TooSlow, "the body took too long to arrive").into()),
+    }
+}

@@ -1,0 +1,117 @@
+//! Who calls: the identity of the connection, looked at again with every request.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use rear_api::problem::{Code, Problem};
+use rear_engine::{Actor, ClusterId};
+use rustls_pki_types::{CertificateDer, UnixTime};
+
+use crate::answer::Failure;
+use crate::identity::{Administrators, IdentityError, Peer};
+use crate::routes::Broker;
+use crate::tls::Trust;
+
+/// What is known of a connection.
+pub struct Connection {
+    /// Where it comes from.
+    pub address: SocketAddr,
+    /// Whom its certificate names; `None` without one.
+    peer: Option<Result<Peer, IdentityError>>,
+    chain: Vec<CertificateDer<'static>>,
+    trust: Arc<Trust>,
+    /// The generation of credentials that its certificate was last held against.
+    verified: AtomicU64,
+}
+
+impl Connection {
+    /// A connection whose handshake succeeded.
+    #[must_use]
+    pub fn new(
+        chain: &[CertificateDer<'_>],
+        administrators: &Administrators,
+        trust: &Arc<Trust>,
+        address: SocketAddr,
+    ) -> Self {
+        Self {
+            address,
+            peer: chain.first().map(|certificate| Peer::of(certificate, administrators)),
+            chain: chain.iter().map(|certificate| certificate.clone().into_owned()).collect(),
+            trust: trust.clone(),
+            // It was verified by credentials that may have been replaced meanwhile.
+            verified: AtomicU64::new(u64::MAX),
+        }
+    }
+
+    /// Whom the certificate names, if it still counts.
+    pub fn peer(&self) -> Result<&Peer, Problem> {
+        let peer = match &self.peer {
+            None => {
+                return Err(Problem::new(
+                    Code::NoCertificate,
+                    "the connection has no client certificate",
+                ));
+            }
+            Some(Err(error)) => return Err(Problem::new(Code::BadIdentity, error.to_string())),
+            Some(Ok(peer)) => peer,
+        };
+        let (now, generation) = (UnixTime::now(), self.trust.generation());
+        let expired = i64::try_from(now.as_secs()).is_ok_and(|now| now > peer.expires_at);
+        if expired || self.verified.load(Ordering::Acquire) != generation {
+            self.trust.verify(&self.chain, now).map_err(|error| {
+                let detail = format!("the client certificate no longer counts: {error}");
+                Problem::new(Code::NoCertificate, detail)
+            })?;
+            self.verified.store(generation, Ordering::Release);
+        }
+        Ok(peer)
+    }
+}
+
+/// Whoever calls, with a certificate that counts.
+#[derive(Debug, Clone)]
+pub struct Caller(pub Peer);
+
+impl Caller {
+    /// The cluster, or the name of an administrator.
+    #[must_use]
+    pub fn id(&self) -> &ClusterId {
+        &self.0.id
+    }
+
+    /// In whose name it acts.
+    #[must_use]
+    pub fn actor(&self) -> Actor {
+        self.0.actor()
+    }
+
+    /// Whether it may see everything.
+    #[must_use]
+    pub fn is_administrator(&self) -> bool {
+        self.0.administrator
+    }
+
+    /// Whether it may see what belongs to this cluster.
+    #[must_use]
+    pub fn may_see(&self, cluster: &ClusterId) -> bool {
+        self.0.administrator || self.0.id == *cluster
+    }
+}
+
+impl FromRequestParts<Arc<Broker>> for Caller {
+    type Rejection = Failure;
+
+    /// Also counts the request against the caller's limit, and as a sign of its life.
+    async fn from_request_parts(parts: &mut Parts, broker: &Arc<Broker>) -> Result<Self, Failure> {
+        let connection = parts.extensions.get::<Arc<Connection>>();
+        let peer = connection.ok_or_else(|| {
+            Problem::new(Code::NoCertificate, "the connection has no client certificate")
+        })?;
+        let caller = Self(peer.peer()?.clone());
+        broker.admit(&caller)?;
+        Ok(caller)
+    }
+}

@@ -1,0 +1,122 @@
+//! Who is at the other end: what the certificate of the connection says, and nothing else.
+
+use std::collections::BTreeSet;
+
+use rear_engine::{Actor, ClusterId};
+use thiserror::Error;
+use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
+
+/// The organisational unit in a certificate's subject that marks an administrator.
+pub const ADMINISTRATORS: &str = "rear-administrators";
+
+/// Whom a certificate names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Peer {
+    /// The cluster, or the name of an administrator.
+    pub id: ClusterId,
+    /// Whether it may see and release everything.
+    pub administrator: bool,
+    /// When its certificate expires, in seconds since 1970.
+    pub expires_at: i64,
+}
+
+/// How administrators are told from clusters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Administrators {
+    /// The organisational unit in their certificates.
+    pub unit: String,
+    /// Those who are named, whatever their certificates say.
+    pub named: BTreeSet<ClusterId>,
+}
+
+impl Default for Administrators {
+    fn default() -> Self {
+        Self { unit: ADMINISTRATORS.to_owned(), named: BTreeSet::new() }
+    }
+}
+
+/// Why a certificate names nobody.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum IdentityError {
+    /// Not a certificate that can be read.
+    #[error("the certificate cannot be read")]
+    Unreadable,
+    /// No common name, or several.
+    #[error("the certificate has {0} common names; it must have exactly one")]
+    CommonNames(usize),
+    /// A common name that is not the id of a cluster.
+    #[error(
+        "the certificate's common name is not the id of a cluster: 1 to 63 lower case letters, digits, `-` and `.`"
+    )]
+    NotAnId,
+    /// Several URIs of the form `spiffe://…/cluster/ID`.
+    #[error("the certificate has several URIs that name a cluster")]
+    SeveralUris,
+    /// A URI that names another cluster than the common name.
+    #[error("the certificate's URI names another cluster than its common name")]
+    OtherUri,
+}
+
+impl Peer {
+    /// Reads the certificate of a connection.
+    pub fn of(certificate: &[u8], administrators: &Administrators) -> Result<Self, IdentityError> {
+        let (rest, certificate) =
+            X509Certificate::from_der(certificate).map_err(|_| IdentityError::Unreadable)?;
+        if !rest.is_empty() {
+            return Err(IdentityError::Unreadable);
+        }
+        let id = common_name(&certificate)?;
+        check_uris(&certificate, &id)?;
+        let administrator =
+            administrators.named.contains(&id) || is_in_unit(&certificate, &administrators.unit);
+        let expires_at = certificate.validity().not_after.timestamp();
+        Ok(Self { id, administrator, expires_at })
+    }
+
+    /// In whose name it acts.
+    #[must_use]
+    pub fn actor(&self) -> Actor {
+        if self.administrator {
+            Actor::Administrator(self.id.clone())
+        } else {
+            Actor::Cluster(self.id.clone())
+        }
+    }
+}
+
+fn common_name(certificate: &X509Certificate<'_>) -> Result<ClusterId, IdentityError> {
+    let names: Vec<_> = certificate.subject().iter_common_name().collect();
+    let [name] = names[..] else { return Err(IdentityError::CommonNames(names.len())) };
+    let text = name.as_str().map_err(|_| IdentityError::NotAnId)?;
+    text.parse().map_err(|_| IdentityError::NotAnId)
+}
+
+fn is_in_unit(certificate: &X509Certificate<'_>, unit: &str) -> bool {
+    let mut units = certificate.subject().iter_organizational_unit();
+    units.any(|found| found.as_str().is_ok_and(|found| found == unit))
+}
+
+/// A URI that names a cluster, if there is one, names the same.
+fn check_uris(certificate: &X509Certificate<'_>, id: &ClusterId) -> Result<(), IdentityError> {
+    let names = certificate.subject_alternative_name().map_err(|_| IdentityError::Unreadable)?;
+    let names = names.into_iter().flat_map(|names| &names.value.general_names);
+    let clusters: Vec<&str> = names
+        .filter_map(|name| match name {
+            GeneralName::URI(uri) => named_cluster(uri),
+            _ => None,
+        })
+        .collect();
+    match clusters[..] {
+        [] => Ok(()),
+        [named] if named == id.as_str() => Ok(()),
+        [_] => Err(IdentityError::OtherUri),
+        _ => Err(IdentityError::SeveralUris),
+    }
+}
+
+/// The last part of `spiffe://TRUST-DOMAIN/…/cluster/ID`.
+fn named_cluster(uri: &str) -> Option<&str> {
+    let path = uri.strip_prefix("spiffe://")?;
+    let (before, id) = path.rsplit_once('/')?;
+    before.ends_with("/cluster").then_some(id)
+}

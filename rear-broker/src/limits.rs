@@ -1,0 +1,81 @@
+//! Every limit of the API, with its reason. Whoever meets one is told so.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use governor::clock::{Clock, DefaultClock};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use rear_engine::ClusterId;
+
+/// A client that cannot greet in this time holds a place that another could use.
+pub const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
+
+/// From the first byte of a request's head to its last: one packet, mostly.
+pub const HEADER_DEADLINE: Duration = Duration::from_secs(10);
+
+/// For a whole body: 1 MiB in this time is slower than any link that agents use.
+pub const BODY_DEADLINE: Duration = Duration::from_secs(20);
+
+/// A connection on which nothing is asked for so long is closed.
+pub const IDLE_DEADLINE: Duration = Duration::from_secs(180);
+
+/// A connection is closed after this time and made anew: with the certificates that count by then.
+pub const MAX_CONNECTION_AGE: Duration = Duration::from_secs(60 * 60);
+
+/// Connections at once: ten thousand agents, and some that reconnect before they are missed.
+pub const MAX_CONNECTIONS: usize = 16_384;
+
+/// Requests at once on one HTTP/2 connection.
+pub const MAX_STREAMS: u32 = 128;
+
+/// Bytes of headers: names and values of a request are far shorter.
+pub const MAX_HEADER_BYTES: u32 = 16 << 10;
+
+/// How many headers a request may have.
+pub const MAX_HEADERS: usize = 64;
+
+/// Streams that an HTTP/2 client may reset before they were accepted: more is an attack.
+pub const MAX_PENDING_RESETS: usize = 20;
+
+/// The longest that a question for news is held: proxies cut connections after a minute.
+pub const MAX_WAIT: Duration = Duration::from_secs(55);
+
+/// Streams of events that one cluster may have open: one for each of its programs.
+pub const MAX_EVENT_STREAMS: usize = 16;
+
+/// Streams of events at once.
+pub const MAX_ALL_EVENT_STREAMS: usize = 16_384;
+
+/// Instructions in one answer: a provider with more takes them page by page.
+pub const MAX_INSTRUCTIONS: usize = 10_000;
+
+/// Requests of one cluster in a second, on average. 64 callers that wait for their answers ask for less.
+pub const REQUESTS_PER_SECOND: u32 = 20_000;
+
+/// Requests of one cluster at once, above the average.
+pub const REQUEST_BURST: u32 = 40_000;
+
+/// How often each cluster may ask.
+pub struct RateLimit {
+    limiter: DefaultKeyedRateLimiter<ClusterId>,
+}
+
+impl RateLimit {
+    /// So many requests in a second, with bursts of so many.
+    #[must_use]
+    pub fn new(per_second: NonZeroU32, burst: NonZeroU32) -> Self {
+        let quota = Quota::per_second(per_second).allow_burst(burst);
+        Self { limiter: RateLimiter::keyed(quota) }
+    }
+
+    /// How long the cluster has to wait, if it asks too often.
+    pub fn check(&self, cluster: &ClusterId) -> Result<(), Duration> {
+        let now = || DefaultClock::default().now();
+        self.limiter.check_key(cluster).map_err(|not_until| not_until.wait_time_from(now()))
+    }
+
+    /// Forgets clusters that have not asked for long.
+    pub fn tidy(&self) {
+        self.limiter.retain_recent();
+    }
+}

@@ -1,0 +1,139 @@
+//! Deadlines of a connection: how long it may be silent, and how long the head of a request may take.
+//!
+//! They are kept where bytes arrive: a client that sends one byte after the other looks busy to everyone else.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::limits::{HEADER_DEADLINE, IDLE_DEADLINE};
+
+/// Counts the requests of a connection that are not answered yet.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct InFlight(Arc<AtomicUsize>);
+
+/// One request that is not answered yet.
+#[derive(Debug)]
+pub(crate) struct Flight(Arc<AtomicUsize>);
+
+impl InFlight {
+    /// A request has arrived.
+    pub(crate) fn begin(&self) -> Flight {
+        self.0.fetch_add(1, Ordering::AcqRel);
+        Flight(self.0.clone())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.load(Ordering::Acquire) == 0
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// What a connection is doing, as far as its bytes tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Nothing.
+    Silent,
+    /// The head of a request has begun.
+    Head,
+    /// A request is being answered.
+    Busy,
+}
+
+/// A connection that ends itself when it takes too long.
+pub(crate) struct Timed<C> {
+    connection: C,
+    in_flight: InFlight,
+    /// At HTTP/2 heads are frames among others: their size is limited instead.
+    has_heads: bool,
+    phase: Phase,
+    deadline: Pin<Box<Sleep>>,
+}
+
+impl<C> Timed<C> {
+    pub(crate) fn new(connection: C, in_flight: InFlight, has_heads: bool) -> Self {
+        let deadline = Box::pin(sleep_until(Instant::now() + IDLE_DEADLINE));
+        Self { connection, in_flight, has_heads, phase: Phase::Silent, deadline }
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        let span = match phase {
+            Phase::Silent => IDLE_DEADLINE,
+            Phase::Head => HEADER_DEADLINE,
+            Phase::Busy => return self.phase = phase,
+        };
+        self.phase = phase;
+        self.deadline.as_mut().reset(Instant::now() + span);
+    }
+
+    /// Bytes arrived, or none are there yet.
+    fn notice(&mut self, arrived: bool) {
+        let next = match self.phase {
+            _ if !self.in_flight.is_empty() => Phase::Busy,
+            Phase::Head => Phase::Head,
+            Phase::Silent | Phase::Busy if arrived && self.has_heads => Phase::Head,
+            Phase::Silent | Phase::Busy => Phase::Silent,
+        };
+        if next != self.phase || (arrived && next == Phase::Silent) {
+            self.enter(next);
+        }
+    }
+}
+
+impl<C: AsyncRead + Unpin> AsyncRead for Timed<C> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.connection).poll_read(context, buffer);
+        self.notice(read.is_ready() && buffer.filled().len() > before);
+        if read.is_pending() && self.phase != Phase::Busy {
+            ready!(self.deadline.as_mut().poll(context));
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        read
+    }
+}
+
+impl<C: AsyncWrite + Unpin> AsyncWrite for Timed<C> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.connection).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.connection).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.connection).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.connection).poll_write_vectored(context, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.connection.is_write_vectored()
+    }
+}

@@ -1,0 +1,146 @@
+//! What is counted, in the format of Prometheus.
+
+use std::sync::atomic::AtomicU64;
+
+use axum::http::{Method, StatusCode};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+/// Which requests, and how they were answered.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Request {
+    method: String,
+    route: String,
+    status: u16,
+}
+
+/// Every counter of the broker.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    requests: Family<Request, Counter>,
+    panics: Counter,
+    rate_limited: Counter,
+    connections: Gauge,
+    connections_refused: Counter,
+    handshakes_failed: Counter,
+    certificates_reloaded: Counter,
+    certificates_refused: Counter,
+    streams_closed: Counter,
+    certificate_expiry: Gauge<i64, std::sync::atomic::AtomicI64>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Metrics {
+    /// Nothing has been counted yet.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut metrics = Self {
+            registry: Registry::with_prefix("rear_broker"),
+            requests: Family::default(),
+            panics: Counter::default(),
+            rate_limited: Counter::default(),
+            connections: Gauge::default(),
+            connections_refused: Counter::default(),
+            handshakes_failed: Counter::default(),
+            certificates_reloaded: Counter::default(),
+            certificates_refused: Counter::default(),
+            streams_closed: Counter::default(),
+            certificate_expiry: Gauge::default(),
+        };
+        metrics.register();
+        metrics
+    }
+
+    fn register(&mut self) {
+        let registry = &mut self.registry;
+        registry.register("requests", "Requests by how they were answered", self.requests.clone());
+        let counters: [(&str, &str, &Counter<u64, AtomicU64>); 7] = [
+            ("panics", "Requests that ended in a panic", &self.panics),
+            ("rate_limited", "Requests that came too often", &self.rate_limited),
+            ("connections_refused", "Connections beyond the limit", &self.connections_refused),
+            ("handshakes_failed", "Handshakes that failed", &self.handshakes_failed),
+            ("certificates_reloaded", "Changes of the certificates", &self.certificates_reloaded),
+            (
+                "certificates_refused",
+                "Changes of the certificates that could not be used",
+                &self.certificates_refused,
+            ),
+            ("event_streams_closed", "Event streams that have ended", &self.streams_closed),
+        ];
+        for (name, help, counter) in counters {
+            registry.register(name, help, counter.clone());
+        }
+        registry.register("connections", "Connections that are open", self.connections.clone());
+        registry.register(
+            "certificate_expiry_timestamp_seconds",
+            "When the broker's own certificate expires",
+            self.certificate_expiry.clone(),
+        );
+    }
+
+    /// Everything that was counted.
+    pub fn text(&self) -> Result<String, std::fmt::Error> {
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+
+    pub(crate) fn answered(&self, method: &Method, route: &str, status: StatusCode) {
+        let request = Request {
+            method: method.as_str().to_owned(),
+            route: route.to_owned(),
+            status: status.as_u16(),
+        };
+        self.requests.get_or_create(&request).inc();
+    }
+
+    pub(crate) fn panicked(&self) {
+        self.panics.inc();
+    }
+
+    pub(crate) fn rate_limited(&self) {
+        self.rate_limited.inc();
+    }
+
+    pub(crate) fn connection_opened(&self) {
+        self.connections.inc();
+    }
+
+    pub(crate) fn connection_closed(&self) {
+        self.connections.dec();
+    }
+
+    pub(crate) fn connection_refused(&self) {
+        self.connections_refused.inc();
+    }
+
+    pub(crate) fn handshake_failed(&self) {
+        self.handshakes_failed.inc();
+    }
+
+    pub(crate) fn certificates_reloaded(&self) {
+        self.certificates_reloaded.inc();
+    }
+
+    pub(crate) fn certificates_refused(&self) {
+        self.certificates_refused.inc();
+    }
+
+    pub(crate) fn certificate_expires(&self, at: i64) {
+        self.certificate_expiry.set(at);
+    }
+
+    pub(crate) fn stream_closed(&self) {
+        self.streams_closed.inc();
+    }
+}

@@ -1,0 +1,130 @@
+//! The API: which address does what, and what all of them share.
+
+mod advertisements;
+mod around;
+mod events;
+mod health;
+mod instructions;
+mod list;
+mod openapi;
+mod reservations;
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{get, post};
+use rear_api::problem::{Code, Names, Problem};
+use rear_engine::{Command, Duration};
+use rear_store::{Answer, Store};
+use tokio::sync::{oneshot, watch};
+
+use crate::answer::Failure;
+use crate::caller::Caller;
+use crate::limits::{REQUEST_BURST, REQUESTS_PER_SECOND, RateLimit};
+use crate::metrics::Metrics;
+use events::Streams;
+
+pub use openapi::document;
+
+/// How exactly signs of life are remembered: a promise without an end lives a day after the last one.
+const HEARD_EVERY: Duration = Duration::from_seconds(10);
+
+/// What every route needs.
+pub struct Broker {
+    /// The ledger.
+    pub store: Store,
+    /// Whether requesters learn the names of clusters that they do not get.
+    pub names: Names,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
+    /// Turns true when it is time to stop.
+    pub stopping: watch::Receiver<bool>,
+    rate: RateLimit,
+    streams: Arc<Streams>,
+}
+
+impl Broker {
+    /// A broker on this ledger.
+    #[must_use]
+    pub fn new(
+        store: Store,
+        names: Names,
+        metrics: Arc<Metrics>,
+        stopping: watch::Receiver<bool>,
+    ) -> Self {
+        let at_least_one = |limit| NonZeroU32::new(limit).unwrap_or(NonZeroU32::MIN);
+        let rate = RateLimit::new(at_least_one(REQUESTS_PER_SECOND), at_least_one(REQUEST_BURST));
+        Self { store, names, metrics, stopping, rate, streams: Arc::default() }
+    }
+
+    /// Lets a caller in: not too often, and as a sign of its life.
+    pub fn admit(&self, caller: &Caller) -> Result<(), Failure> {
+        self.rate.check(caller.id()).map_err(|wait| {
+            self.metrics.rate_limited();
+            Failure::later(Problem::new(Code::TooMany, "too many requests: slow down"), wait)
+        })?;
+        if !caller.is_administrator() && !self.heard_lately(caller) {
+            // Nobody waits for it, and the next sign will do if this one is lost.
+            let cluster = caller.id().clone();
+            self.store.submit_with(Command::Hear { cluster }, |_| {});
+        }
+        Ok(())
+    }
+
+    fn heard_lately(&self, caller: &Caller) -> bool {
+        let view = self.store.view();
+        let known = view.fleet().cluster(caller.id());
+        let heard = known.and_then(|known| known.record().heard_at);
+        heard.is_some_and(|heard| view.now().since(heard) < HEARD_EVERY)
+    }
+
+    /// Decides a command and waits until the decision is durable.
+    pub async fn submit(&self, command: Command) -> Result<Answer, Failure> {
+        let (reply, answer) = oneshot::channel();
+        self.store.submit_with(command, move |outcome| {
+            // Whoever asked may be gone by now; what was decided stays.
+            drop(reply.send(outcome));
+        });
+        let stopped = || Problem::new(Code::NotReady, "the store has stopped");
+        let outcome = answer.await.map_err(|_| stopped())?;
+        outcome.map_err(|error| Failure::of(&error, self.names))
+    }
+
+    /// Forgets who has not asked for long.
+    pub fn tidy(&self) {
+        self.rate.tidy();
+    }
+}
+
+/// Every address of the API.
+pub fn router(broker: Arc<Broker>) -> Router {
+    let api = Router::new()
+        .route("/advertisements", post(advertisements::publish).get(advertisements::list))
+        .route("/advertisements/{id}", get(advertisements::one).delete(advertisements::forget))
+        .route("/reservations", post(reservations::reserve).get(reservations::list))
+        .route("/reservations/{id}", get(reservations::one).delete(reservations::release))
+        .route("/reservations/{id}/activate", post(reservations::activate))
+        .route("/reservations/{id}/renew", post(reservations::renew))
+        .route("/reservations/{id}/reject", post(reservations::reject))
+        .route("/instructions", get(instructions::level))
+        .route("/events", get(events::stream))
+        .route("/openapi.json", get(openapi::serve));
+    Router::new()
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .nest("/api/v1", api)
+        .fallback(nothing)
+        .method_not_allowed_fallback(no_such_method)
+        .layer(from_fn_with_state(broker.clone(), around::around))
+        .with_state(broker)
+}
+
+async fn nothing() -> Failure {
+    Failure::not_found(Code::NotFound)
+}
+
+async fn no_such_method() -> Failure {
+    Problem::new(Code::MethodNotAllowed, Code::MethodNotAllowed.title()).into()
+}

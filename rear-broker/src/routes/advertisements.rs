@@ -1,0 +1,116 @@
+//! What clusters say of themselves: publish, look, forget.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{Response, StatusCode};
+use rear_api::advertisement::{Advertisement, AdvertisementAnswer, AdvertisementRequest, Seen};
+use rear_api::body::read;
+use rear_api::instruction::for_provider;
+use rear_api::problem::{Code, Problem};
+use rear_engine::{ClusterId, Command};
+use rear_store::View;
+use serde::{Deserialize, Serialize};
+
+use super::Broker;
+use super::list::{Query, address, member, page, page_length};
+use crate::answer::{Failure, json, whole_body};
+use crate::caller::Caller;
+use crate::limits::MAX_INSTRUCTIONS;
+
+/// How a list is asked for.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListQuery {
+    cursor: Option<String>,
+    limit: Option<String>,
+}
+
+/// Stores an advertisement, and answers with it as the broker sees it and with what to keep aside.
+pub(super) async fn publish(
+    State(broker): State<Arc<Broker>>,
+    caller: Caller,
+    body: Body,
+) -> Result<Response<Body>, Failure> {
+    let request: AdvertisementRequest = read(&whole_body(body).await?)?;
+    if request.cluster_id != caller.id().as_str() {
+        let detail = format!("the certificate is for {}, the body names another", caller.id());
+        return Err(Problem::new(Code::OtherCluster, detail).into());
+    }
+    broker.submit(request.into_command()?).await?;
+    let view = broker.store.view();
+    let advertisement = shown(&view, caller.id()).ok_or_else(unknown)?;
+    let promises = view.fleet().live_of_provider(caller.id());
+    let instructions: Vec<_> = promises.take(MAX_INSTRUCTIONS).map(for_provider).collect();
+    let provider_instructions = (!instructions.is_empty()).then_some(instructions);
+    let answer = AdvertisementAnswer { advertisement, provider_instructions };
+    Ok(json(StatusCode::OK, &answer, view.position()))
+}
+
+/// Every cluster for an administrator; itself for a cluster.
+pub(super) async fn list(
+    State(broker): State<Arc<Broker>>,
+    caller: Caller,
+    Query(query): Query<ListQuery>,
+) -> Result<Response<Body>, Failure> {
+    let cursor = member("cursor", query.cursor.as_deref())?;
+    let limit = page_length(query.limit.as_deref())?;
+    let view = broker.store.view();
+    if !caller.is_administrator() {
+        let own: Vec<Advertisement> = shown(&view, caller.id()).into_iter().collect();
+        return Ok(json(StatusCode::OK, &own, view.position()));
+    }
+    let found = view.clusters(cursor.as_ref(), limit)?;
+    let clusters = found.items.iter().map(|kept| kept.record().id.clone());
+    let clusters: Vec<Advertisement> = clusters.filter_map(|id| shown(&view, &id)).collect();
+    let address = address("/api/v1/advertisements", &[("limit", query.limit.as_deref())]);
+    Ok(page(&clusters, view.position(), found.next.as_ref(), &address))
+}
+
+/// One cluster.
+pub(super) async fn one(
+    State(broker): State<Arc<Broker>>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Response<Body>, Failure> {
+    let id = visible(&caller, &id)?;
+    let view = broker.store.view();
+    let advertisement = shown(&view, &id).ok_or_else(unknown)?;
+    Ok(json(StatusCode::OK, &advertisement, view.position()))
+}
+
+/// What is left of a cluster that was forgotten.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct Forgotten {
+    #[serde(rename = "clusterID")]
+    cluster_id: String,
+}
+
+/// A cluster is gone for good.
+pub(super) async fn forget(
+    State(broker): State<Arc<Broker>>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Response<Body>, Failure> {
+    let cluster = visible(&caller, &id)?;
+    let forgotten = Forgotten { cluster_id: cluster.to_string() };
+    let answer = broker.submit(Command::Forget { cluster, by: caller.actor() }).await?;
+    Ok(json(StatusCode::OK, &forgotten, answer.position))
+}
+
+/// The cluster of this name, if the caller may know whether there is one.
+fn visible(caller: &Caller, id: &str) -> Result<ClusterId, Failure> {
+    let id: Option<ClusterId> = id.parse().ok();
+    id.filter(|id| caller.may_see(id)).ok_or_else(unknown)
+}
+
+fn unknown() -> Failure {
+    Failure::not_found(Code::UnknownCluster)
+}
+
+/// A cluster as the broker sees it.
+pub(super) fn shown(view: &View, id: &ClusterId) -> Option<Advertisement> {
+    let cluster = view.fleet().cluster(id)?;
+    Advertisement::of(Seen::of(view.fleet(), cluster, view.now())?)
+}

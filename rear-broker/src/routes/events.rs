@@ -1,0 +1,195 @@
+//! Events as they happen: a stream for each caller of what concerns it, which can be taken up again.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Extension, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue, Response};
+use futures::stream;
+use rear_api::event::{EventData, EventName, Object};
+use rear_api::problem::{Code, Problem};
+use rear_api::reservation::Reservation;
+use rear_api::revision::{EventId, REVISION_HEADER};
+use rear_engine::{ClusterId, Subject};
+use rear_store::view::Told;
+use rear_store::{FeedError, News, View};
+use tokio::time::sleep;
+
+use super::Broker;
+use super::advertisements::shown;
+use super::list::unreadable;
+use crate::answer::{Failure, revision_value};
+use crate::caller::{Caller, Connection};
+use crate::limits::{MAX_ALL_EVENT_STREAMS, MAX_EVENT_STREAMS};
+use crate::listen::stopped;
+
+/// The last event that a client has seen.
+const LAST_EVENT_ID: &str = "last-event-id";
+
+/// A sign of life on a stream on which nothing happens, before anyone between cuts it.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// How many events are taken at once.
+const STRETCH: usize = 256;
+
+/// How many streams each caller has open.
+#[derive(Debug, Default)]
+pub(super) struct Streams(Mutex<BTreeMap<ClusterId, usize>>);
+
+/// One open stream.
+struct Place {
+    streams: Arc<Streams>,
+    caller: ClusterId,
+}
+
+impl Streams {
+    fn open(self: &Arc<Self>, caller: &ClusterId) -> Result<Place, Failure> {
+        let mut open = self.lock();
+        let all: usize = open.values().sum();
+        let own = open.entry(caller.clone()).or_default();
+        if *own >= MAX_EVENT_STREAMS || all >= MAX_ALL_EVENT_STREAMS {
+            let problem = Problem::new(Code::TooMany, "too many event streams are open");
+            return Err(Failure::later(problem, HEARTBEAT));
+        }
+        *own += 1;
+        Ok(Place { streams: self.clone(), caller: caller.clone() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ClusterId, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut open = self.streams.lock();
+        if let Some(own) = open.get_mut(&self.caller) {
+            *own -= 1;
+            if *own == 0 {
+                open.remove(&self.caller);
+            }
+        }
+    }
+}
+
+/// A stream of what concerns the caller, from the last event that it has seen, else from now on.
+pub(super) async fn stream(
+    State(broker): State<Arc<Broker>>,
+    caller: Caller,
+    Extension(connection): Extension<Arc<Connection>>,
+    headers: HeaderMap,
+) -> Result<Response<Body>, Failure> {
+    let place = broker.streams.open(caller.id())?;
+    let concerning = (!caller.is_administrator()).then(|| caller.id().clone());
+    let news = broker.store.subscribe(concerning.as_ref());
+    let position = broker.store.view().position();
+    let last = last_event(&headers)?.unwrap_or_else(|| position.into());
+    let mut teller = Teller {
+        broker,
+        connection,
+        concerning,
+        news,
+        last,
+        waiting: VecDeque::new(),
+        _place: place,
+    };
+    // What cannot be resumed is said before the stream begins.
+    teller.look()?;
+    let body = stream::unfold(teller, |mut teller| async move {
+        let next = teller.next().await?;
+        Some((Ok::<Bytes, Infallible>(next), teller))
+    });
+    let mut response = Response::new(Body::from_stream(body));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(REVISION_HEADER, revision_value(position));
+    Ok(response)
+}
+
+fn last_event(headers: &HeaderMap) -> Result<Option<EventId>, Failure> {
+    let Some(value) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
+    let text = value.to_str().ok().map(str::trim);
+    match text {
+        Some("") => Ok(None),
+        Some(text) => {
+            text.parse().map(Some).map_err(|error| unreadable(format!("Last-Event-ID: {error}")))
+        }
+        None => Err(unreadable("Last-Event-ID: not printable ASCII")),
+    }
+}
+
+/// Tells one caller.
+struct Teller {
+    broker: Arc<Broker>,
+    connection: Arc<Connection>,
+    concerning: Option<ClusterId>,
+    news: News,
+    /// Everything up to here has been told.
+    last: EventId,
+    waiting: VecDeque<Bytes>,
+    _place: Place,
+}
+
+impl Teller {
+    /// The next piece of the stream; `None` at its end.
+    async fn next(&mut self) -> Option<Bytes> {
+        let mut stopping = self.broker.stopping.clone();
+        loop {
+            if let Some(next) = self.waiting.pop_front() {
+                return Some(next);
+            }
+            // A certificate that no longer counts ends the stream, and so does a feed that cannot go on.
+            self.connection.peer().ok()?;
+            if self.look().ok()? {
+                continue;
+            }
+            tokio::select! {
+                changed = self.news.changed() => changed.ok()?,
+                () = sleep(HEARTBEAT) => return Some(Bytes::from_static(b": still here\n\n")),
+                () = stopped(&mut stopping) => return None,
+            }
+        }
+    }
+
+    /// Takes what has happened since; whether there may be something to tell or more to look at.
+    fn look(&mut self) -> Result<bool, Failure> {
+        self.news.mark_unchanged();
+        let stretch = self.broker.store.events_after(self.last, self.concerning.as_ref(), STRETCH);
+        let stretch = stretch.map_err(|error| match error {
+            FeedError::Gone(_) => Problem::new(Code::OlderIncarnation, error.to_string()),
+            FeedError::Journal(_) => Problem::new(Code::NotReady, error.to_string()),
+        })?;
+        let view = self.broker.store.view();
+        self.waiting.extend(stretch.events.iter().filter_map(|told| line(told, &view)));
+        self.last = stretch.through;
+        Ok(!self.waiting.is_empty() || !stretch.complete)
+    }
+}
+
+impl Drop for Teller {
+    fn drop(&mut self) {
+        self.broker.metrics.stream_closed();
+    }
+}
+
+/// One event as it is written to a stream.
+fn line(told: &Told, view: &View) -> Option<Bytes> {
+    let object = match &told.event.subject {
+        Subject::Fleet => Object::Gone,
+        Subject::Cluster(id) => {
+            shown(view, id).map_or(Object::Gone, |it| Object::Advertisement(Box::new(it)))
+        }
+        Subject::Reservation(id) => view
+            .fleet()
+            .reservation(*id)
+            .map_or(Object::Gone, |it| Object::Reservation(Box::new(Reservation::from(it)))),
+    };
+    let data = serde_json::to_string(&EventData::of(&told.event, object)).ok()?;
+    let name = EventName::of(&told.event).name();
+    Some(Bytes::from(format!("id: {}\nevent: {name}\ndata: {data}\n\n", told.id)))
+}

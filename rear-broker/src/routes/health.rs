@@ -1,0 +1,34 @@
+//! Whether the broker lives, and whether it can decide: no certificate needed.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+
+use super::Broker;
+
+/// The process answers.
+pub(super) async fn alive() -> &'static str {
+    "ok\n"
+}
+
+/// The ledger takes decisions.
+pub(super) async fn ready(State(broker): State<Arc<Broker>>) -> (StatusCode, String) {
+    match why_not_ready(&broker) {
+        None => (StatusCode::OK, "ok\n".to_owned()),
+        Some(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
+    }
+}
+
+/// Why nothing can be granted at the moment.
+fn why_not_ready(broker: &Broker) -> Option<String> {
+    let health = broker.store.health();
+    let health = health.borrow();
+    if let Some(failure) = &health.failure {
+        return Some(format!("the store has stopped: {failure}"));
+    }
+    if let Some(alarm) = health.alarm {
+        return Some(format!("the clock jumped ahead by {}", alarm.ahead_by));
+    }
+    (*broker.stopping.borrow()).then(|| "the broker is stopping".to_owned())
+}

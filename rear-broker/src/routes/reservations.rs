@@ -1,0 +1,207 @@
+//! Reservations: ask, look, confirm, prolong, refuse, give back.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::header::LOCATION;
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
+use rear_api::body::read;
+use rear_api::dry_run::DryRun;
+use rear_api::problem::{Code, Problem};
+use rear_api::reservation::{RejectRequest, RenewRequest, Reservation, ReservationRequest, Role};
+use rear_engine::{Ask, Command, IdempotencyKey, ReservationId, dry_run};
+use rear_store::view::{PhaseName, Query as Wanted, Side};
+use serde::Deserialize;
+use uuid::Uuid;
+
+use super::Broker;
+use super::list::{Query, address, member, page, page_length, unreadable};
+use crate::answer::{Failure, json, whole_body};
+use crate::caller::Caller;
+
+/// What the client calls its intent.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
+/// Whether to explain instead of locking.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct ReserveQuery {
+    dry_run: Option<String>,
+}
+
+/// How a list is asked for.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListQuery {
+    role: Option<String>,
+    phase: Option<String>,
+    cursor: Option<String>,
+    limit: Option<String>,
+}
+
+/// Finds room and locks it, or says why there is none.
+pub(super) async fn reserve(
+    State(broker): State<Arc<Broker>>,
+    caller: Caller,
+    Query(query): Query<ReserveQuery>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response<Body>, Failure> {
+    let explain = member::<bool>("dryRun", query.dry_run.as_deref())?.unwrap_or(false);
+    let key = idempotency_key(&headers)?;
+    let request: ReservationRequest = read(&whole_body(body).await?)?;
+    let ask = request.ask(caller.id())?;
+    if !caller.may_see(ask.requester()) {
+        let detail = "only an administrator may ask on behalf of another cluster";
+        return Err(Problem::new(Code::OtherCluster, detail).into());
+    }
+    if explain { Ok(explanation(&broker, &ask)) } else { lock(&broker, &caller, ask, key).await }
+}
+
+fn explanation(broker: &Broker, ask: &Ask) -> Response<Body> {
+    let view = broker.store.view();
+    let ranking = dry_run(view.fleet(), ask, view.now());
+    let shown = DryRun::of(&ranking, view.position(), broker.names);
+    json(StatusCode::OK, &shown, view.position())
+}
+
+async fn lock(
+    broker: &Broker,
+    caller: &Caller,
+    ask: Ask,
+    key: Option<IdempotencyKey>,
+) -> Result<Response<Body>, Failure> {
+    // Ids grow with time, so that new rows are beside each other on the disk.
+    let id = ReservationId::from_bits(Uuid::now_v7().as_u128());
+    let command = Command::Reserve { id, ask: Box::new(ask), key, by: caller.actor() };
+    let answer = broker.submit(command).await?;
+    let reservation = answer.reservation.as_ref().ok_or_else(unknown)?;
+    let mut response = json(StatusCode::CREATED, &Reservation::from(reservation), answer.position);
+    let location = format!("/api/v1/reservations/{}", reservation.id);
+    if let Ok(location) = HeaderValue::try_from(location) {
+        response.headers_mut().insert(LOCATION, location);
+    }
+    Ok(response)
+}
+
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Failure> {
+    let mut keys = headers.get_all(IDEMPOTENCY_KEY).iter();
+    let Some(key) = keys.next() else { return Ok(None) };
+    if keys.next().is_some() {
+        return Err(unreadable("Idempotency-Key: given more than once"));
+    }
+    let text = key.to_str().map_err(|_| unreadable("Idempotency-Key: not printable ASCII"))?;
+    let invalid = |error| Problem::new(Code::Invalid, format!("Idempotency-Key: {error}"));
+    Ok(Some(text.parse().map_err(invalid)?))
+}
+
+/// The caller's reservations; every one for an administrator who does not ask for a role.
+pub(super) async fn list(
+    State(broker): State<Arc<Broker>>,
+    caller: Caller,
+    Query(query): Query<ListQuery>,
+) -> Result<Response<Body>, Failure> {
+    let role = member::<Role>("role", query.role.as_deref())?;
+    let phase = query.phase.as_deref().map(phase_name).transpose()?;
+    let cursor = member("cursor", query.cursor.as_deref())?;
+    let limit = page_length(query.limit.as_deref())?;
+    let own = || caller.id().clone();
+    let side = match role {
+        Some(Role::Requester) => Some(Side::Requester(own())),
+        Some(Role::Provider) => Some(Side::Provider(own())),
+        None if caller.is_administrator() => None,
+        None => Some(Side::Either(own())),
+    };
+    let view = broker.store.view();
+    let found = view.reservations(&Wanted { side, phase }, cursor.as_ref(), limit)?;
+    let items: Vec<Reservation> = found.items.iter().map(|kept| Reservation::from(*kept)).collect();
+    let filters = [("role", &query.role), ("phase", &query.phase), ("limit", &query.limit)];
+    let filters = filters.map(|(name, value)| (name, value.as_deref()));
+    let address = address("/api/v1/reservations", &filters);
+    Ok(page(&items, view.position(), found.next.as_ref(), &address))
+}
+
+fn phase_name(text: &str) -> Result<PhaseName, Failure> {
+    match text {
+        "Reserved" => Ok(PhaseName::Reserved),
+        "Active" => Ok(PhaseName::Active),
+        "Released" => Ok(PhaseName::Released),
+        "Failed" => Ok(PhaseName::Failed),
+        _ => Err(unreadable("phase: Reserved, Active, Released or Failed")),
+    }
+}
+
+/// One reservation.
+pub(super) async fn one(
+    State(broker): State<Arc<Broker>>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Response<Body>, Failure> {
+    let id = read_id(&id)?;
+    let view = broker.store.view();
+    let kept = view.fleet().reservation(id);
+    let visible =
+        kept.filter(|kept| caller.may_see(kept.requester()) || caller.may_see(&kept.provider));
+    let reservation = visible.ok_or_else(unknown)?;
+    Ok(json(StatusCode::OK, &Reservation::from(reservation), view.position()))
+}
+
+/// The requester uses it.
+pub(super) async fn activate(
+    State(broker): State<Arc<Broker>>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Response<Body>, Failure> {
+    let id = read_id(&id)?;
+    change(&broker, Command::Activate { id, by: caller.actor() }).await
+}
+
+/// The requester wants it for longer.
+pub(super) async fn renew(
+    State(broker): State<Arc<Broker>>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Body,
+) -> Result<Response<Body>, Failure> {
+    let id = read_id(&id)?;
+    let until = read::<RenewRequest>(&whole_body(body).await?)?.until()?;
+    change(&broker, Command::Renew { id, until, by: caller.actor() }).await
+}
+
+/// The provider will not keep it.
+pub(super) async fn reject(
+    State(broker): State<Arc<Broker>>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Body,
+) -> Result<Response<Body>, Failure> {
+    let id = read_id(&id)?;
+    let reason = read::<RejectRequest>(&whole_body(body).await?)?.line()?;
+    change(&broker, Command::Reject { id, reason, by: caller.actor() }).await
+}
+
+/// It is given back; repeating it is fine.
+pub(super) async fn release(
+    State(broker): State<Arc<Broker>>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Response<Body>, Failure> {
+    let id = read_id(&id)?;
+    change(&broker, Command::Release { id, by: caller.actor() }).await
+}
+
+/// Decides, and answers with the reservation as it is afterwards.
+async fn change(broker: &Broker, command: Command) -> Result<Response<Body>, Failure> {
+    let answer = broker.submit(command).await?;
+    let reservation = answer.reservation.as_ref().ok_or_else(unknown)?;
+    Ok(json(StatusCode::OK, &Reservation::from(reservation), answer.position))
+}
+
+fn read_id(text: &str) -> Result<ReservationId, Failure> {
+    text.parse().map_err(|_| unknown())
+}
+
+fn unknown() -> Failure {
+    Failure::not_found(Code::UnknownReservation)
+}

@@ -1,0 +1,205 @@
+//! The files of a folder as cert-manager lays them out: `tls.crt`, `tls.key`, `ca.crt`, and `ca.crl` if there is one.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::crypto::aws_lc_rs;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::{RootCertStore, ServerConfig};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
+use thiserror::Error;
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+/// The certificate chain that the broker shows.
+const CERTIFICATE: &str = "tls.crt";
+/// Its key.
+const KEY: &str = "tls.key";
+/// The authorities whose clients are believed.
+const AUTHORITIES: &str = "ca.crt";
+/// Certificates of theirs that were revoked.
+const REVOKED: &str = "ca.crl";
+
+/// What the protocols are called in a handshake.
+const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
+
+/// What a folder of certificates holds, checked and ready to use.
+pub struct Credentials {
+    pub(super) server: Arc<ServerConfig>,
+    pub(super) clients: Arc<dyn ClientCertVerifier>,
+    /// The files as they were read: another content is another set of credentials.
+    pub(super) files: Files,
+    /// When the broker's own certificate expires, in seconds since 1970.
+    pub expires_at: i64,
+}
+
+/// The contents of the files.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Files {
+    certificate: Vec<u8>,
+    key: Vec<u8>,
+    authorities: Vec<u8>,
+    revoked: Option<Vec<u8>>,
+}
+
+/// What is wrong with a folder of certificates.
+#[derive(Debug, Error)]
+pub enum CredentialError {
+    /// A file cannot be read.
+    #[error("{} cannot be read", path.display())]
+    File {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file does not hold what it should, in PEM.
+    #[error("{} holds no {what} in PEM", path.display())]
+    Pem {
+        /// Which one.
+        path: PathBuf,
+        /// What should be in it.
+        what: &'static str,
+        /// Why it cannot be read.
+        source: Option<rustls_pki_types::pem::Error>,
+    },
+    /// The certificate and the key do not belong together, or are not usable.
+    #[error("{} and {} cannot be used together", certificate.display(), key.display())]
+    Pair {
+        /// The certificate.
+        certificate: PathBuf,
+        /// The key.
+        key: PathBuf,
+        /// Why not.
+        source: rustls::Error,
+    },
+    /// The authorities cannot be used.
+    #[error("the authorities in {} cannot be used", path.display())]
+    Authorities {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl std::fmt::Debug for Credentials {
+    /// Without the key.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Credentials").field("expires_at", &self.expires_at).finish_non_exhaustive()
+    }
+}
+
+impl Files {
+    pub(super) fn read(folder: &Path) -> Result<Self, CredentialError> {
+        let read = |name: &str| {
+            let path = folder.join(name);
+            std::fs::read(&path).map_err(|source| CredentialError::File { path, source })
+        };
+        let revoked = match read(REVOKED) {
+            Ok(revoked) => Some(revoked),
+            Err(CredentialError::File { source, .. })
+                if source.kind() == io::ErrorKind::NotFound =>
+            {
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(Self {
+            certificate: read(CERTIFICATE)?,
+            key: read(KEY)?,
+            authorities: read(AUTHORITIES)?,
+            revoked,
+        })
+    }
+}
+
+impl Credentials {
+    /// Reads a folder.
+    pub fn read(folder: &Path) -> Result<Self, CredentialError> {
+        Self::from_files(Files::read(folder)?, folder)
+    }
+
+    pub(super) fn from_files(files: Files, folder: &Path) -> Result<Self, CredentialError> {
+        let clients = client_verifier(&files, folder)?;
+        let chain = certificates(&files.certificate, folder, CERTIFICATE)?;
+        let expires_at = expiry(&chain);
+        let key =
+            PrivateKeyDer::from_pem_slice(&files.key).map_err(|source| CredentialError::Pem {
+                path: folder.join(KEY),
+                what: "private key",
+                source: Some(source),
+            })?;
+        let pair = |source| CredentialError::Pair {
+            certificate: folder.join(CERTIFICATE),
+            key: folder.join(KEY),
+            source,
+        };
+        let mut server =
+            ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+                .with_safe_default_protocol_versions()
+                .map_err(pair)?
+                .with_client_cert_verifier(clients.clone())
+                .with_single_cert(chain, key)
+                .map_err(pair)?;
+        server.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
+        server.session_storage = Arc::new(NoServerSessionStorage {});
+        server.send_tls13_tickets = 0;
+        Ok(Self { server: Arc::new(server), clients, files, expires_at })
+    }
+}
+
+/// Believes the authorities; a client without a certificate may connect, and gets as far as its health.
+fn client_verifier(
+    files: &Files,
+    folder: &Path,
+) -> Result<Arc<dyn ClientCertVerifier>, CredentialError> {
+    let unusable = |source: Box<dyn std::error::Error + Send + Sync>| {
+        CredentialError::Authorities { path: folder.join(AUTHORITIES), source }
+    };
+    let mut roots = RootCertStore::empty();
+    for authority in certificates(&files.authorities, folder, AUTHORITIES)? {
+        roots.add(authority).map_err(|error| unusable(error.into()))?;
+    }
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let mut verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
+        .allow_unauthenticated();
+    if let Some(revoked) = &files.revoked {
+        verifier = verifier
+            .with_crls(revocations(revoked, folder)?)
+            .only_check_end_entity_revocation()
+            .allow_unknown_revocation_status();
+    }
+    verifier.build().map_err(|error| unusable(error.into()))
+}
+
+fn certificates(
+    pem: &[u8],
+    folder: &Path,
+    name: &str,
+) -> Result<Vec<CertificateDer<'static>>, CredentialError> {
+    let wrong =
+        |source| CredentialError::Pem { path: folder.join(name), what: "certificate", source };
+    let found = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
+    let found = found.map_err(|source| wrong(Some(source)))?;
+    if found.is_empty() { Err(wrong(None)) } else { Ok(found) }
+}
+
+fn revocations(
+    pem: &[u8],
+    folder: &Path,
+) -> Result<Vec<CertificateRevocationListDer<'static>>, CredentialError> {
+    let found = CertificateRevocationListDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
+    found.map_err(|source| CredentialError::Pem {
+        path: folder.join(REVOKED),
+        what: "revocation list",
+        source: Some(source),
+    })
+}
+
+fn expiry(chain: &[CertificateDer<'_>]) -> i64 {
+    let first = chain.first().and_then(|first| X509Certificate::from_der(first).ok());
+    first.map_or(0, |(_, certificate)| certificate.validity().not_after.timestamp())
+}

@@ -1,0 +1,256 @@
+//! Who is who: from the certificate of the connection alone, on every route, on every request.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::client::{Answer, Client};
+use super::pki::{Authority, Identity, Subject};
+use super::process::Broker;
+use super::tools::{advertise, advertisement, id_of, request, reserve};
+
+/// Every route that needs a certificate, for a reservation of this id.
+fn routes(id: &str) -> Vec<(&'static str, String, Option<Value>)> {
+    let reservation = format!("/api/v1/reservations/{id}");
+    vec![
+        ("POST", "/api/v1/advertisements".into(), Some(advertisement("rome", "8", "16Gi"))),
+        ("GET", "/api/v1/advertisements".into(), None),
+        ("GET", "/api/v1/advertisements/rome".into(), None),
+        ("DELETE", "/api/v1/advertisements/rome".into(), None),
+        ("POST", "/api/v1/reservations".into(), Some(request("1", "1Gi"))),
+        ("GET", "/api/v1/reservations".into(), None),
+        ("GET", reservation.clone(), None),
+        ("POST", format!("{reservation}/activate"), None),
+        (
+            "POST",
+            format!("{reservation}/renew"),
+            Some(json!({"expiresAt": "2026-12-01T00:00:00Z"})),
+        ),
+        ("POST", format!("{reservation}/reject"), Some(json!({"reason": "full"}))),
+        ("DELETE", reservation, None),
+        ("GET", "/api/v1/instructions".into(), None),
+        ("GET", "/api/v1/events".into(), None),
+        ("GET", "/api/v1/openapi.json".into(), None),
+    ]
+}
+
+fn call(client: &Client, (method, path, body): &(&str, String, Option<Value>)) -> Answer {
+    let body = body.as_ref().map(|body| body.to_string().into_bytes());
+    client.call(method, path, body.as_deref())
+}
+
+/// A broker on which rome lends to paris.
+fn lending() -> (Broker, String) {
+    let broker = Broker::start();
+    advertise(&broker.cluster("rome"), "rome", "8", "16Gi");
+    let made = reserve(&broker.cluster("paris"), "1", "1Gi");
+    (broker, id_of(&made))
+}
+
+#[test]
+fn without_a_certificate_nothing_but_the_health_is_answered() {
+    let (broker, id) = lending();
+    let nobody = broker.client(None);
+    for route in routes(&id) {
+        assert_eq!(call(&nobody, &route).problem(401), "no-certificate", "{route:?}");
+    }
+    assert_eq!(nobody.get("/healthz").status, 200);
+    assert_eq!(nobody.get("/readyz").status, 200);
+}
+
+#[test]
+fn a_certificate_that_does_not_name_exactly_one_cluster_names_nobody() {
+    let (broker, id) = lending();
+    let spiffe = "spiffe://rear.example/cluster/rome";
+    let other = "spiffe://rear.example/cluster/oslo";
+    let named = |names| Subject::named(names);
+    let bad: [Subject<'_>; 12] = [
+        named(&[]),
+        named(&["rome", "oslo"]),
+        named(&["rome", "rome"]),
+        named(&["../rome"]),
+        named(&["Rome"]),
+        named(&["r\u{043e}me"]),
+        named(&[""]),
+        named(&["rome\0"]),
+        named(&[" rome"]),
+        named(&["a.very.long.name.that.has.more.than.sixty-three.characters.in.it"]),
+        Subject { uris: &[other], ..named(&["rome"]) },
+        Subject { uris: &[spiffe, spiffe], ..named(&["rome"]) },
+    ];
+    for subject in bad {
+        let client = broker.client(Some(&broker.authority.client(&subject)));
+        for route in routes(&id) {
+            let code = call(&client, &route).problem(401);
+            assert_eq!(code, "bad-identity", "{:?} {route:?}", subject.common_names);
+        }
+        assert_eq!(client.get("/healthz").status, 200);
+    }
+    let good = Subject { uris: &[spiffe, "spiffe://rear.example/ns/x"], ..named(&["rome"]) };
+    let client = broker.client(Some(&broker.authority.client(&good)));
+    assert_eq!(client.get("/api/v1/advertisements/rome").status, 200);
+}
+
+#[test]
+fn a_stranger_finds_nothing_and_changes_nothing() {
+    let (broker, id) = lending();
+    let before = broker.administrator().get(&format!("/api/v1/reservations/{id}")).expect(200);
+    let stranger = broker.cluster("oslo");
+    let expected = [
+        ("POST", "/api/v1/advertisements", 403),
+        ("GET", "/api/v1/advertisements/rome", 404),
+        ("DELETE", "/api/v1/advertisements/rome", 404),
+    ];
+    for route in routes(&id) {
+        let answer = call_unless_stream(&stranger, &route);
+        let Some(answer) = answer else { continue };
+        let fixed =
+            expected.iter().find(|(method, path, _)| *method == route.0 && *path == route.1);
+        let status = match fixed {
+            Some((_, _, status)) => *status,
+            None if route.1.contains(&id) => 404,
+            None if route.0 == "POST" => 201,
+            None => 200,
+        };
+        assert_eq!(answer.status, status, "{route:?}");
+        if status == 200 && !route.1.ends_with("openapi.json") && !route.1.ends_with("instructions")
+        {
+            let own = answer.json();
+            let strange = own.as_array().unwrap().iter().any(|item| item["requesterID"] == "paris");
+            assert!(!strange, "{own}");
+        }
+    }
+    let after = broker.administrator().get(&format!("/api/v1/reservations/{id}")).expect(200);
+    assert_eq!(after, before);
+}
+
+fn call_unless_stream(
+    client: &Client,
+    route: &(&'static str, String, Option<Value>),
+) -> Option<Answer> {
+    (!route.1.ends_with("/events")).then(|| call(client, route))
+}
+
+#[test]
+fn foreign_and_expired_certificates_do_not_even_connect() {
+    let (broker, _) = lending();
+    let foreign = Authority::new().cluster("rome");
+    let expired = Subject { expired: true, ..Subject::named(&["rome"]) };
+    for identity in [foreign, broker.authority.client(&expired)] {
+        let answer = broker
+            .client(Some(&identity))
+            .connect()
+            .and_then(|mut connection| connection.call("GET", "/healthz", &[], None));
+        assert!(answer.is_err(), "{answer:?}");
+    }
+}
+
+fn revoke(broker: &Broker, identity: &Identity) {
+    let list = broker.authority.revocations(&[identity]);
+    std::fs::write(broker.certificates().join("ca.crl"), list).unwrap();
+    broker.signal("HUP");
+}
+
+#[test]
+fn a_revoked_certificate_ends_open_connections_and_streams_too() {
+    let (broker, _) = lending();
+    let identity = broker.authority.cluster("rome");
+    let rome = broker.client(Some(&identity));
+    let mut open = rome.connect().unwrap();
+    assert_eq!(open.call("GET", "/api/v1/instructions", &[], None).unwrap().status, 200);
+    let mut stream = rome.connect().unwrap();
+    stream.send(b"GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    assert_eq!(stream.head().unwrap().0, 200);
+    revoke(&broker, &identity);
+    // The same connection, which was believed before.
+    let refused = loop {
+        let answer = open.call("GET", "/api/v1/instructions", &[], None).unwrap();
+        if answer.status != 200 {
+            break answer;
+        }
+    };
+    assert_eq!(refused.problem(401), "no-certificate");
+    assert!(refused.json()["detail"].as_str().unwrap().contains("no longer counts"));
+    assert_eq!(refused.header("connection"), Some("close"));
+    let again = rome.connect().and_then(|mut new| new.call("GET", "/healthz", &[], None));
+    assert!(again.is_err(), "a new connection is not made: {again:?}");
+    // The stream ends with its next sign of life, and others are not disturbed.
+    while stream.chunk().is_ok_and(|chunk| !chunk.is_empty()) {}
+    assert_eq!(broker.cluster("rome").get("/api/v1/instructions").status, 200);
+}
+
+#[test]
+fn sessions_are_not_resumed() {
+    let (broker, _) = lending();
+    let files = broker.files_of(&broker.authority.cluster("rome"), "rome");
+    for version in ["-tls1_2", "-tls1_3"] {
+        let output = Command::new("openssl")
+            .args(["s_client", "-reconnect", version, "-connect", &broker.address.to_string()])
+            .arg("-cert")
+            .arg(files.join("tls.crt"))
+            .arg("-key")
+            .arg(files.join("tls.key"))
+            .arg("-CAfile")
+            .arg(files.join("ca.crt"))
+            .stdin(std::process::Stdio::null())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(said.contains("New, TLSv1"), "{said}");
+        assert!(!said.contains("Reused, TLSv1"), "{said}");
+    }
+}
+
+#[test]
+fn new_certificates_are_taken_and_bad_ones_are_not() {
+    let broker = Broker::start();
+    let rome = broker.cluster("rome");
+    assert_eq!(rome.get("/healthz").status, 200);
+    std::fs::write(broker.certificates().join("tls.crt"), "not a certificate").unwrap();
+    broker.signal("HUP");
+    wait_for(&broker, "new certificates cannot be used");
+    assert_eq!(rome.get("/healthz").status, 200, "the old ones stay");
+    let other = Authority::new();
+    other.server().write(&broker.certificates(), &other);
+    broker.signal("HUP");
+    wait_for(&broker, "certificates were reloaded");
+    assert!(rome.connect().and_then(|mut new| new.call("GET", "/healthz", &[], None)).is_err());
+    let client = Client::new(broker.address, &other, Some(&other.cluster("rome")));
+    assert_eq!(client.get("/api/v1/instructions").status, 200);
+}
+
+#[test]
+fn certificates_behind_symbolic_links_are_followed_when_these_move() {
+    let broker = Broker::start();
+    let folder = broker.certificates();
+    let other = Authority::new();
+    other.server().write(&folder.join("..data-2"), &other);
+    for name in ["tls.crt", "tls.key", "ca.crt"] {
+        std::fs::remove_file(folder.join(name)).unwrap();
+        std::os::unix::fs::symlink(format!("..data-2/{name}"), folder.join(name)).unwrap();
+    }
+    // Nobody says a word: the files are looked at.
+    wait_for(&broker, "certificates were reloaded");
+    let client = Client::new(broker.address, &other, Some(&other.cluster("rome")));
+    assert_eq!(client.get("/api/v1/instructions").status, 200);
+}
+
+fn wait_for(broker: &Broker, words: &str) {
+    while !broker.log().contains(words) {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn administrators_are_told_by_their_unit_or_by_name() {
+    let broker = Broker::start_with(&["--administrator", "boss", "--administrator-unit", "ops"]);
+    advertise(&broker.cluster("rome"), "rome", "8", "16Gi");
+    let seen = |identity: &Identity| {
+        broker.client(Some(identity)).get("/api/v1/advertisements/rome").status
+    };
+    assert_eq!(seen(&broker.authority.cluster("boss")), 200);
+    let in_unit = Subject { unit: Some("ops"), ..Subject::named(&["alice"]) };
+    assert_eq!(seen(&broker.authority.client(&in_unit)), 200);
+    assert_eq!(seen(&broker.authority.administrator("mallory")), 404, "another unit");
+    assert_eq!(seen(&broker.authority.cluster("mallory")), 404);
+}

@@ -1,0 +1,141 @@
+//! A broker in a process of its own, which ends with its test.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use super::client::Client;
+use super::pki::{Authority, Identity};
+
+/// A folder with a ledger and certificates, and the broker on them.
+pub(crate) struct Broker {
+    folder: tempfile::TempDir,
+    pub(crate) authority: Authority,
+    arguments: Vec<String>,
+    child: Child,
+    pub(crate) address: SocketAddr,
+    log: Arc<Mutex<String>>,
+}
+
+impl Broker {
+    pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    pub(crate) fn start_with(arguments: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let authority = Authority::new();
+        authority.server().write(&folder.path().join("certs"), &authority);
+        let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+        let (child, address, log) = spawn(folder.path(), &arguments);
+        Self { folder, authority, arguments, child, address, log }
+    }
+
+    /// Kills it without a word, and starts it again on the same data.
+    pub(crate) fn kill_and_restart(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        self.restart();
+    }
+
+    pub(crate) fn restart(&mut self) {
+        (self.child, self.address, self.log) = spawn(self.folder.path(), &self.arguments);
+    }
+
+    /// Asks it to stop and waits for its end.
+    pub(crate) fn stop(&mut self) -> ExitStatus {
+        self.signal("TERM");
+        self.child.wait().unwrap()
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let sent =
+            Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    pub(crate) fn certificates(&self) -> PathBuf {
+        self.folder.path().join("certs")
+    }
+
+    pub(crate) fn ledger(&self) -> PathBuf {
+        self.folder.path().join("data/ledger.redb")
+    }
+
+    /// A folder with the certificate of a client, for programs that read files.
+    pub(crate) fn files_of(&self, identity: &Identity, name: &str) -> PathBuf {
+        let folder = self.folder.path().join(name);
+        identity.write(&folder, &self.authority);
+        folder
+    }
+
+    pub(crate) fn cluster(&self, name: &str) -> Client {
+        self.client(Some(&self.authority.cluster(name)))
+    }
+
+    pub(crate) fn administrator(&self) -> Client {
+        self.client(Some(&self.authority.administrator("operator")))
+    }
+
+    pub(crate) fn client(&self, identity: Option<&Identity>) -> Client {
+        Client::new(self.address, &self.authority, identity)
+    }
+
+    /// What it has said on its standard error.
+    pub(crate) fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        // It may have ended already.
+        drop(self.child.kill());
+        drop(self.child.wait());
+        if thread::panicking() {
+            println!("the broker said:\n{}", self.log());
+        }
+    }
+}
+
+/// The program with its arguments, before it is started.
+pub(crate) fn program(folder: &Path, arguments: &[String]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rear-broker"));
+    command
+        .arg("serve")
+        .arg("--data")
+        .arg(folder.join("data"))
+        .arg("--http-cert-path")
+        .arg(folder.join("certs"))
+        .args(["--http-port", "0", "--http-address", "127.0.0.1"])
+        .args(arguments)
+        .env("NO_COLOR", "1")
+        .stderr(Stdio::piped());
+    command
+}
+
+fn spawn(folder: &Path, arguments: &[String]) -> (Child, SocketAddr, Arc<Mutex<String>>) {
+    let mut child = program(folder, arguments).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let log = Arc::new(Mutex::new(String::new()));
+    let mut address = None;
+    while let Some(Ok(line)) = lines.next() {
+        log.lock().unwrap().push_str(&format!("{line}\n"));
+        address =
+            line.split("address=").nth(1).map(|rest| rest.split(' ').next().unwrap().to_owned());
+        if address.is_some() {
+            break;
+        }
+    }
+    let Some(address) = address else { panic!("it does not serve:\n{}", log.lock().unwrap()) };
+    let kept = log.clone();
+    thread::spawn(move || {
+        for line in lines.map_while(Result::ok) {
+            kept.lock().unwrap().push_str(&format!("{line}\n"));
+        }
+    });
+    (child, address.parse().unwrap(), log)
+}

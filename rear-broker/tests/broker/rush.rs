@@ -1,0 +1,158 @@
+//! Many at once: exactly as much is granted as there is, and nothing is lost when the process dies.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use rear_store::verify::verify_file;
+use serde_json::json;
+
+use super::client::{Answer, Client};
+use super::process::Broker;
+use super::tools::{advertise, id_of, request};
+
+/// Callers that ask at the same time, each on a connection of its own.
+fn rush(client: &Client, callers: usize, each: usize, cpu: &str) -> Vec<Answer> {
+    let body = request(cpu, "1Mi").to_string();
+    thread::scope(|scope| {
+        let call = || {
+            let mut connection = client.connect().unwrap();
+            let ask = |_| {
+                let body = Some(body.as_bytes());
+                connection.call("POST", "/api/v1/reservations", &[], body).unwrap()
+            };
+            (0..each).map(ask).collect::<Vec<_>>()
+        };
+        let callers: Vec<_> = (0..callers).map(|_| scope.spawn(call)).collect();
+        callers.into_iter().flat_map(|caller| caller.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn sixty_four_clients_after_the_last_ten_cores_get_exactly_ten() {
+    let mut broker = Broker::start();
+    let rome = broker.cluster("rome");
+    advertise(&rome, "rome", "10", "64Gi");
+    let answers = rush(&broker.cluster("paris"), 64, 1, "1");
+    let granted = answers.iter().filter(|answer| answer.status == 201).count();
+    assert_eq!(granted, 10);
+    for refused in answers.iter().filter(|answer| answer.status != 201) {
+        assert_eq!(refused.problem(409), "no-room");
+        assert_eq!(refused.json()["candidates"][0]["available"], "0");
+    }
+    let shown = rome.get("/api/v1/advertisements/rome").expect(200);
+    assert_eq!(shown["resources"]["reserved"], json!({"cpu": "10", "memory": "10Mi"}));
+    assert!(broker.stop().success());
+    assert_eq!(verify_file(&broker.ledger()).unwrap().findings, []);
+}
+
+#[test]
+fn with_plenty_of_room_not_one_of_sixty_four_is_refused() {
+    let mut broker = Broker::start();
+    let rome = broker.cluster("rome");
+    advertise(&rome, "rome", "100000", "100Ti");
+    let answers = rush(&broker.cluster("paris"), 64, 10, "1m");
+    assert!(answers.iter().all(|answer| answer.status == 201));
+    let shown = rome.get("/api/v1/advertisements/rome").expect(200);
+    assert_eq!(shown["resources"]["reserved"], json!({"cpu": "640m", "memory": "640Mi"}));
+    assert!(broker.stop().success());
+    assert_eq!(verify_file(&broker.ledger()).unwrap().findings, []);
+}
+
+#[test]
+fn a_kill_under_load_loses_nothing_that_was_acknowledged() {
+    let mut broker = Broker::start();
+    advertise(&broker.cluster("rome"), "rome", "100000", "100Ti");
+    let paris = broker.cluster("paris");
+    let made = AtomicUsize::new(0);
+    let body = request("1m", "1Mi").to_string();
+    let acknowledged: Vec<String> = thread::scope(|scope| {
+        let callers: Vec<_> = (0..16)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut connection = paris.connect().unwrap();
+                    let mut acknowledged = Vec::new();
+                    // Until the broker is gone.
+                    while let Ok(answer) =
+                        connection.call("POST", "/api/v1/reservations", &[], Some(body.as_bytes()))
+                    {
+                        acknowledged.push(id_of(&answer.expect(201)));
+                        made.fetch_add(1, Ordering::SeqCst);
+                    }
+                    acknowledged
+                })
+            })
+            .collect();
+        while made.load(Ordering::SeqCst) < 300 {
+            thread::yield_now();
+        }
+        broker.kill_and_restart();
+        callers.into_iter().flat_map(|caller| caller.join().unwrap()).collect()
+    });
+    let paris = paris.at(broker.address);
+    let mut connection = paris.connect().unwrap();
+    for id in &acknowledged {
+        let path = format!("/api/v1/reservations/{id}");
+        assert_eq!(connection.call("GET", &path, &[], None).unwrap().status, 200, "{id}");
+    }
+    assert!(broker.stop().success());
+    assert_eq!(verify_file(&broker.ledger()).unwrap().findings, []);
+}
+
+#[test]
+fn a_lost_reply_and_a_retry_with_the_same_key_make_one_reservation() {
+    let broker = Broker::start();
+    advertise(&broker.cluster("rome"), "rome", "8", "16Gi");
+    let paris = broker.cluster("paris");
+    let body = request("1", "1Gi").to_string();
+    let head = format!(
+        "POST /api/v1/reservations HTTP/1.1\r\nHost: x\r\nIdempotency-Key: once\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    for _ in 0..3 {
+        // The connection goes before the answer is read.
+        paris.connect().unwrap().send(head.as_bytes()).unwrap();
+    }
+    let mut connection = paris.connect().unwrap();
+    let headers = [("Idempotency-Key", "once")];
+    let answer = connection.call("POST", "/api/v1/reservations", &headers, Some(body.as_bytes()));
+    let made = answer.unwrap().expect(201);
+    let all = paris.get("/api/v1/reservations").expect(200);
+    assert_eq!(all, json!([made]));
+}
+
+#[test]
+fn what_was_accepted_is_answered_when_the_broker_stops() {
+    let mut broker = Broker::start();
+    advertise(&broker.cluster("rome"), "rome", "100000", "100Ti");
+    let paris = broker.cluster("paris");
+    let body = request("1m", "1Mi").to_string();
+    let made = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let mut connection = paris.connect().unwrap();
+                loop {
+                    let sent =
+                        connection.call("POST", "/api/v1/reservations", &[], Some(body.as_bytes()));
+                    let Ok(answer) = sent else { break };
+                    answer.expect(201);
+                    made.fetch_add(1, Ordering::SeqCst);
+                    if answer.header("connection") == Some("close") {
+                        break;
+                    }
+                }
+            });
+        }
+        while made.load(Ordering::SeqCst) < 100 {
+            thread::yield_now();
+        }
+        assert!(broker.stop().success());
+    });
+    broker.restart();
+    let all = broker.administrator().get("/api/v1/advertisements/rome").expect(200);
+    let reserved = all["resources"]["reserved"]["cpu"].as_str().unwrap().to_owned();
+    // A connection that was closed between two requests has an unanswered one at most.
+    let counted = made.load(Ordering::SeqCst);
+    let millis: usize = reserved.trim_end_matches('m').parse().unwrap();
+    assert!((counted..=counted + 8).contains(&millis), "{counted} answered, {reserved} reserved");
+}
