@@ -1,0 +1,66 @@
+//! Real Kubernetes API servers, whole clusters and etcd for tests, without containers.
+//!
+//! A test starts what it needs and lets go of it: each server has ports and a folder of its own, and
+//! nothing is left behind when the test succeeds, panics or is killed. The programs are built once by
+//! `cargo xtask setup`, or taken from `KUBEBUILDER_ASSETS`; see `docs/how-to/test-on-real-clusters.md`.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use rear_testbed::ApiServer;
+//!
+//! let server = ApiServer::start()?;
+//! server.kubectl().run(&["create", "namespace", "rome"])?;
+//! println!("a client connects with {}", server.admin().kubeconfig().display());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | type | what it starts | ready in | memory |
+//! |---|---|---|---|
+//! | [`ApiServer`] | an API server and its etcd | 3 s | 330 MB |
+//! | [`Cluster`] | the same with scheduler, controller manager, and kwok as the kubelets | 8 s | 520 MB |
+//! | [`Etcd`] | one or three nodes of etcd alone | 1 s | 30 MB for each |
+
+pub mod artifacts;
+
+#[cfg(feature = "harness")]
+mod api_server;
+#[cfg(feature = "harness")]
+mod certificates;
+#[cfg(feature = "harness")]
+mod cluster;
+#[cfg(feature = "harness")]
+mod etcd;
+#[cfg(feature = "harness")]
+mod guard;
+#[cfg(feature = "harness")]
+mod kubectl;
+#[cfg(feature = "harness")]
+mod node;
+#[cfg(feature = "harness")]
+mod patience;
+#[cfg(feature = "harness")]
+mod port;
+#[cfg(feature = "harness")]
+mod process;
+#[cfg(feature = "harness")]
+mod readiness;
+#[cfg(feature = "harness")]
+mod site;
+#[cfg(feature = "harness")]
+mod start_error;
+#[cfg(feature = "harness")]
+mod user;
+
+#[cfg(feature = "harness")]
+pub use crate::{
+    api_server::ApiServer,
+    cluster::Cluster,
+    etcd::{Etcd, Members},
+    kubectl::{Followed, Kubectl, KubectlError},
+    node::Node,
+    patience::eventually,
+    process::{Process, ProcessError},
+    start_error::StartError,
+    user::User,
+};
