@@ -87,8 +87,9 @@ impl Process {
         if self.is_running() {
             return Err(ProcessError::Running { name: self.name.clone() });
         }
-        let child =
-            self.spawn().map_err(|source| ProcessError::Start { name: self.name.clone(), source })?;
+        let child = self
+            .spawn()
+            .map_err(|source| ProcessError::Start { name: self.name.clone(), source })?;
         self.child = Some(child);
         Ok(())
     }
@@ -102,7 +103,9 @@ impl Process {
 
     /// Whether it was started and has not ended since.
     pub fn is_running(&mut self) -> bool {
-        self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+        let ended = |child: &mut Child| matches!(child.try_wait(), Ok(Some(_)));
+        self.child.take_if(ended);
+        self.child.is_some()
     }
 
     /// Ends it at once, without a chance to say goodbye (SIGKILL).
@@ -161,13 +164,10 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if self.child.is_none() {
-            return;
-        }
         if thread::panicking() {
             eprintln!("-- the last words of {}:\n{}", self.name, self.last_words());
         }
-        // It may have ended by itself; whatever is left, the guard ends.
+        // It may have ended before; whatever is left, the guard ends.
         let _ = self.kill();
     }
 }

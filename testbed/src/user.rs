@@ -49,9 +49,11 @@ impl User {
     }
 }
 
-/// Paths are quoted as a temporary folder may have any name; the escapes of Rust are also those of YAML.
+/// Paths are quoted, as the temporary folder of a machine may have a space or a colon in its name.
 fn kubeconfig(door: &Door<'_>, certificate: &Path, key: &Path) -> String {
-    let Door { url, authority_file, .. } = door;
+    let [authority, certificate, key] =
+        [door.authority_file, certificate, key].map(|file| file.display().to_string());
+    let url = &door.url;
     format!(
         r"apiVersion: v1
 kind: Config
@@ -59,7 +61,7 @@ clusters:
 - name: testbed
   cluster:
     server: {url}
-    certificate-authority: {authority_file:?}
+    certificate-authority: {authority:?}
 users:
 - name: testbed
   user:

@@ -5,6 +5,7 @@
 mod ci;
 mod failed;
 mod fuzz_corpus;
+mod go;
 mod invocation;
 #[cfg(test)]
 mod planted;
@@ -13,6 +14,7 @@ mod setup;
 mod stopwatch;
 mod suites;
 mod test;
+mod testbed;
 mod tidy;
 mod tools;
 
@@ -32,7 +34,7 @@ enum Command {
         #[arg(long)]
         require_all: bool,
     },
-    /// Install what the suites and the checks need; what is there already is kept
+    /// Install or build what the suites and the checks need; what is there already is kept
     Setup,
     /// Check what a compiler does not: arrows between crates, orphan files, links, paths
     Tidy,

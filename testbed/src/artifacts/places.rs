@@ -48,9 +48,9 @@ impl Places {
     /// As the environment says: [`ASSETS_VARIABLE`] and [`CACHE_VARIABLE`], or the user's cache folder.
     #[must_use]
     pub fn from_environment() -> Self {
-        let assets = set(ASSETS_VARIABLE).map(PathBuf::from);
+        let assets = set(ASSETS_VARIABLE).map(PathBuf::from).map(absolute);
         let cache = set(CACHE_VARIABLE).map_or_else(user_cache, PathBuf::from);
-        Self::new(assets, cache)
+        Self::new(assets, absolute(cache))
     }
 
     /// Where the cache has the artifact, or will have it. The folder is named by the version, so that
@@ -79,6 +79,12 @@ impl Places {
     }
 }
 
+/// As programs run in other folders than this one. It fails without a current folder only, in which
+/// nothing could be found anyway.
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
+}
+
 /// An empty variable counts as one that is not set, as shells make it hard to tell them apart.
 fn set(variable: &str) -> Option<OsString> {
     env::var_os(variable).filter(|value| !value.is_empty())
@@ -101,7 +107,8 @@ mod tests {
 
     /// A folder of the test's own, with an assets folder that holds these names and an empty cache.
     fn planted(test: &str, in_assets: &[&str]) -> (PathBuf, Places) {
-        let root = env::temp_dir().join(format!("rear-testbed-places-{test}-{}", std::process::id()));
+        let root =
+            env::temp_dir().join(format!("rear-testbed-places-{test}-{}", std::process::id()));
         let assets = root.join("assets");
         fs::create_dir_all(&assets).unwrap();
         for name in in_assets {

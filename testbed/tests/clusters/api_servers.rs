@@ -91,10 +91,13 @@ fn a_custom_resource_has_a_status_and_is_watched() {
     let kubectl = server.kubectl();
     kubectl.apply(WIDGETS).unwrap();
     let established = "--for=condition=Established";
-    kubectl.run(&["wait", established, "customresourcedefinition/widgets.testbed.example"]).unwrap();
+    kubectl
+        .run(&["wait", established, "customresourcedefinition/widgets.testbed.example"])
+        .unwrap();
 
     let columns = "--output=custom-columns=SIZE:.spec.size,PHASE:.status.phase";
-    let watch = ["get", "widgets", "--watch", "--no-headers", columns];
+    // A watch that tells nothing ends some day, and with it the test.
+    let watch = ["get", "widgets", "--watch", "--no-headers", "--request-timeout=120s", columns];
     let mut watch = kubectl.follow(&watch).unwrap();
     let mut next = || watch.next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
 
