@@ -58,7 +58,7 @@ fn ensure(root: &Path, places: &Places, artifact: Artifact) -> Result<(), Failed
         return Ok(());
     }
     if !GO.is_present(root) {
-        println!("   not built: {} is missing: {}", GO.label(), GO.by_hand());
+        println!("   not built without {}", GO.label());
         return Err(Failed);
     }
     let stopwatch = Stopwatch::start();

@@ -85,7 +85,7 @@ pub(crate) const GO: Tool = Tool {
     why: "builds the Kubernetes and etcd that tests run on",
     check: "go version",
     install: Install::ByHand(
-        "install Go 1.26 or later from https://go.dev/dl, with its `bin` folder in PATH \
+        "install it from https://go.dev/dl, with its `bin` folder in PATH \
          (Debian's `golang-go` is older up to Debian 13)",
     ),
 };
