@@ -22,45 +22,8 @@
 //! | [`Etcd`] | one or three nodes of etcd alone | 1 s | 30 MB for each |
 
 pub mod artifacts;
+#[cfg(feature = "harness")]
+mod harness;
 
 #[cfg(feature = "harness")]
-mod api_server;
-#[cfg(feature = "harness")]
-mod certificates;
-#[cfg(feature = "harness")]
-mod cluster;
-#[cfg(feature = "harness")]
-mod etcd;
-#[cfg(feature = "harness")]
-mod guard;
-#[cfg(feature = "harness")]
-mod kubectl;
-#[cfg(feature = "harness")]
-mod node;
-#[cfg(feature = "harness")]
-mod patience;
-#[cfg(feature = "harness")]
-mod port;
-#[cfg(feature = "harness")]
-mod process;
-#[cfg(feature = "harness")]
-mod readiness;
-#[cfg(feature = "harness")]
-mod site;
-#[cfg(feature = "harness")]
-mod start_error;
-#[cfg(feature = "harness")]
-mod user;
-
-#[cfg(feature = "harness")]
-pub use crate::{
-    api_server::ApiServer,
-    cluster::Cluster,
-    etcd::{Etcd, Members},
-    kubectl::{Followed, Kubectl, KubectlError},
-    node::Node,
-    patience::eventually,
-    process::{Process, ProcessError},
-    start_error::StartError,
-    user::User,
-};
+pub use harness::*;

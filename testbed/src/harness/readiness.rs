@@ -1,8 +1,8 @@
 //! Waiting for a server to become ready, unless it ends first.
 
-use crate::patience::eventually;
-use crate::process::Process;
-use crate::start_error::StartError;
+use super::patience::eventually;
+use super::process::Process;
+use super::start_error::StartError;
 
 /// Asks until it is ready; `Err` says what is not ready yet.
 pub(crate) fn await_ready(

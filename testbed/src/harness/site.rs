@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::guard::{Group, Guard};
+use super::process::Process;
+use super::start_error::StartError;
 use crate::artifacts::{Artifact, Places};
-use crate::guard::{Group, Guard};
-use crate::process::Process;
-use crate::start_error::StartError;
 
 /// Outlives the processes that it makes: a struct that has both names the processes first, as its fields
 /// are dropped in that order.

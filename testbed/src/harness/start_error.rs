@@ -3,9 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::kubectl::KubectlError;
+use super::process::ProcessError;
 use crate::artifacts::Missing;
-use crate::kubectl::KubectlError;
-use crate::process::ProcessError;
 
 /// Why servers did not start.
 #[derive(Debug, thiserror::Error)]

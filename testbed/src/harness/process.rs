@@ -8,7 +8,7 @@ use std::thread;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
-use crate::guard::Group;
+use super::guard::Group;
 
 /// Enough to see why a server gave up, and not so much that it hides the test's own words.
 const LAST_LINES: usize = 20;

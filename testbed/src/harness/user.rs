@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::certificates::Authority;
-use crate::site::Site;
-use crate::start_error::StartError;
+use super::certificates::Authority;
+use super::site::Site;
+use super::start_error::StartError;
 
 /// A user with a client certificate. What they may do is for RBAC to say.
 #[derive(Clone, Debug)]

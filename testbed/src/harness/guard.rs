@@ -1,5 +1,5 @@
 //! The process that outlives a killed test: it holds the folder and the process group of a
-//! [`Site`](crate::site::Site), and takes both away when the test lets go or dies.
+//! [`Site`](super::site::Site), and takes both away when the test lets go or dies.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;

@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 
 use rcgen::KeyPair;
 
+use super::certificates::Authority;
+use super::etcd::{Member, Syncing, start_alone};
+use super::kubectl::Kubectl;
+use super::port::Port;
+use super::process::Process;
+use super::readiness::await_ready;
+use super::site::Site;
+use super::start_error::StartError;
+use super::user::{Door, User};
 use crate::artifacts::Artifact;
-use crate::certificates::Authority;
-use crate::etcd::{Member, Syncing, start_alone};
-use crate::kubectl::Kubectl;
-use crate::port::Port;
-use crate::process::Process;
-use crate::readiness::await_ready;
-use crate::site::Site;
-use crate::start_error::StartError;
-use crate::user::{Door, User};
 
 /// The group to which RBAC allows everything.
 const ADMINISTRATORS: &str = "system:masters";

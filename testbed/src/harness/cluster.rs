@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::api_server::{ApiServer, ServiceAccounts};
+use super::api_server::{ApiServer, ServiceAccounts};
+use super::node::Node;
+use super::process::Process;
+use super::readiness::await_ready;
+use super::start_error::StartError;
 use crate::artifacts::Artifact;
-use crate::node::Node;
-use crate::process::Process;
-use crate::readiness::await_ready;
-use crate::start_error::StartError;
 
 /// An API server with the scheduler, the controller manager, and kwok in the place of every kubelet. It has
 /// no nodes at first. Dropping it removes it and its data.

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Lines, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use crate::guard::Group;
+use super::guard::Group;
 
 /// kubectl for one user of one API server.
 #[derive(Clone, Debug)]

@@ -4,12 +4,12 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
 
+use super::port::Port;
+use super::process::Process;
+use super::readiness::await_ready;
+use super::site::Site;
+use super::start_error::StartError;
 use crate::artifacts::Artifact;
-use crate::port::Port;
-use crate::process::Process;
-use crate::readiness::await_ready;
-use crate::site::Site;
-use crate::start_error::StartError;
 
 /// For one question about readiness; asked again if it takes longer.
 const QUESTION: Duration = Duration::from_secs(5);
