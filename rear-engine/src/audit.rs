@@ -91,3 +91,18 @@ pub enum Violation {
         cluster: ClusterId,
     },
 }
+
+impl Violation {
+    /// Which invariant of DESIGN §6 is broken.
+    #[must_use]
+    pub const fn invariant(&self) -> u8 {
+        match self {
+            Self::LedgerMismatch { .. } | Self::NoLedger { .. } => 1,
+            Self::GrantedTwice { .. } | Self::SelfServed { .. } => 2,
+            Self::NotGivenBack { .. } | Self::EndedEarly { .. } => 4,
+            Self::Backwards { .. } => 5,
+            Self::KeyShared { .. } => 6,
+            Self::Advertisement { .. } => 7,
+        }
+    }
+}

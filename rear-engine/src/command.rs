@@ -89,6 +89,11 @@ pub enum Command {
         /// How many clusters one decision may hold.
         limit: usize,
     },
+    /// Remember no longer what ended long ago, at most so many at once.
+    Retire {
+        /// How many reservations one decision may hold.
+        limit: usize,
+    },
     /// A cluster is gone for good.
     Forget {
         /// Which cluster.

@@ -12,6 +12,7 @@ mod reject;
 mod release;
 mod renew;
 mod reserve;
+mod retire;
 mod rights;
 
 use crate::command::Command;
@@ -35,6 +36,7 @@ pub fn decide(fleet: &Fleet, command: Command, now: Timestamp) -> Result<Decisio
         Command::Release { id, by } => release::release(fleet, id, by, now),
         Command::Expire { limit } => expire::expire(fleet, limit, now),
         Command::MarkStale { limit } => Ok(mark_stale::mark_stale(fleet, limit, now)),
+        Command::Retire { limit } => Ok(retire::retire(fleet, limit, now)),
         Command::Forget { cluster, by } => forget::forget(fleet, cluster, by, now),
         Command::EndRecovery { cluster, by } => adopt::end_recovery(fleet, cluster, by, now),
     }

@@ -188,17 +188,20 @@ impl Fleet {
         ids.filter_map(|id| self.reservations.get(id))
     }
 
-    /// The next moment at which [`Command::Expire`] or [`Command::MarkStale`] has something to do.
+    /// The next moment at which [`Command::Expire`], [`Command::MarkStale`] or [`Command::Retire`] has
+    /// something to do.
     ///
     /// [`Command::Expire`]: crate::command::Command::Expire
     /// [`Command::MarkStale`]: crate::command::Command::MarkStale
+    /// [`Command::Retire`]: crate::command::Command::Retire
     #[must_use]
     pub fn next_due(&self) -> Option<Timestamp> {
         let missed_since = |sign: Timestamp| sign.max(self.listening_since);
         let gone = self.timeline.oldest_sign().map(missed_since);
         let gone = gone.map(|at| at.plus(self.policy.requester_gone_after));
         let stale = self.timeline.oldest_advertisement().map(|at| at.plus(self.policy.stale_after));
-        [self.timeline.next_end(), gone, stale].into_iter().flatten().min()
+        let faded = self.timeline.oldest_ending().map(|at| at.plus(self.policy.remembered_for()));
+        [self.timeline.next_end(), gone, stale, faded].into_iter().flatten().min()
     }
 
     /// What is due, in the order in which it became due.

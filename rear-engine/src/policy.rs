@@ -10,6 +10,9 @@ use crate::resources::{DIMENSIONS, Dimension};
 /// Larger weights say nothing that smaller ones cannot, and sums of scores stay far within 64 bits.
 pub const MAX_WEIGHT: u32 = 1000;
 
+/// Whoever lost an answer may ask again under the same key for at least this long.
+pub const MIN_REMEMBERED: Duration = Duration::from_seconds(24 * 60 * 60);
+
 /// The operator's rules. `Policy::default()` is what DESIGN prescribes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
@@ -29,6 +32,8 @@ pub struct Policy {
     pub default_duration: Option<Duration>,
     /// The longest duration that is granted.
     pub max_duration: Option<Duration>,
+    /// How long a reservation is remembered after its end; see [`Policy::remembered_for`].
+    pub ended_kept_for: Duration,
 }
 
 impl Default for Policy {
@@ -42,6 +47,7 @@ impl Default for Policy {
             requester_gone_after: Duration::from_seconds(24 * 60 * 60),
             default_duration: None,
             max_duration: None,
+            ended_kept_for: Duration::from_seconds(7 * 24 * 60 * 60),
         }
     }
 }
@@ -119,6 +125,12 @@ impl Policy {
     #[must_use]
     pub fn longest_duration(&self) -> Duration {
         self.max_duration.unwrap_or(MAX_DURATION).clamp(MIN_DURATION, MAX_DURATION)
+    }
+
+    /// How long a reservation is remembered after its end, with its idempotency key: at least a day.
+    #[must_use]
+    pub fn remembered_for(&self) -> Duration {
+        self.ended_kept_for.max(MIN_REMEMBERED)
     }
 
     /// An unchanged advertisement is made durable again only after this long.

@@ -52,7 +52,8 @@ impl fmt::Display for Line {
 }
 
 /// Control characters, line separators, and those that turn the direction of what follows.
-pub(crate) fn misleads(character: char) -> bool {
+#[must_use]
+pub fn misleads(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
         || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -1,16 +1,20 @@
 //! The seam where a decided batch becomes durable: the commit of a local file, or later a shared journal.
 //!
 //! Above it, decisions are made against a fleet in memory; below it, they are rows. [`Journal::commit`]
-//! makes a whole batch durable or nothing of it, and [`Journal::load`] gives back what was committed.
+//! makes a whole batch durable or nothing of it; a [`Reader`] gives back what was committed, in snapshots
+//! that never wait for the next commit.
+
+use std::sync::Arc;
 
 use rear_engine::decision::{Change, Event};
 use rear_engine::fleet::{ClusterRecord, Divergence, Fleet};
 use rear_engine::{ClusterId, Policy, Reservation, Resources, Timestamp};
 use thiserror::Error;
 
-use crate::position::Position;
+use crate::position::{EventId, Position};
 use crate::records::meta::Meta;
 use crate::records::{InvalidField, SealError};
+use crate::rows::{ReadRows, read_all, read_events_after};
 
 /// Decisions that become durable together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,25 +27,58 @@ pub struct Batch {
     pub changes: Vec<Change>,
     /// What is told of it, in this order.
     pub events: Vec<Event>,
+    /// Events of this commit and all before it are kept no longer.
+    pub trim_through: Option<Position>,
+}
+
+impl Batch {
+    /// A batch in which nothing happens.
+    #[must_use]
+    pub fn empty(position: Position, time_mark: Timestamp) -> Self {
+        Self { position, time_mark, changes: Vec::new(), events: Vec::new(), trim_through: None }
+    }
 }
 
 /// Where batches become durable.
-pub trait Journal {
+pub trait Journal: Send {
     /// Makes a batch durable, whole or not at all.
     fn commit(&mut self, batch: &Batch) -> Result<(), JournalError>;
 
-    /// Everything that was committed.
-    fn load(&self) -> Result<Contents, JournalError>;
+    /// Reads what was committed, from any thread, also while something is being committed.
+    fn reader(&self) -> Arc<dyn Reader>;
 
-    /// The events after a position, oldest first, at most `limit` of them.
-    fn events_after(
-        &self,
-        position: Position,
-        limit: usize,
-    ) -> Result<Vec<(Position, Event)>, JournalError>;
+    /// Everything that was committed.
+    fn load(&self) -> Result<Contents, JournalError> {
+        self.reader().load()
+    }
+
+    /// Gives back space that so many bytes of rows do not need. Called once, before anyone reads or writes.
+    fn shrink_to(&mut self, _bytes: u64) -> Result<(), JournalError> {
+        Ok(())
+    }
 }
 
-/// Everything that was committed, as records.
+/// Reads what was committed.
+pub trait Reader: Send + Sync {
+    /// The rows as they are now; later commits do not change what it shows.
+    fn snapshot(&self) -> Result<Box<dyn ReadRows>, JournalError>;
+
+    /// Everything but the events.
+    fn load(&self) -> Result<Contents, JournalError> {
+        read_all(&*self.snapshot()?)
+    }
+
+    /// The events after one of them, oldest first, at most `limit` of them.
+    fn events_after(
+        &self,
+        last: EventId,
+        limit: usize,
+    ) -> Result<Vec<(EventId, Event)>, JournalError> {
+        read_events_after(&*self.snapshot()?, last, limit)
+    }
+}
+
+/// Everything that was committed but the events, as records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contents {
     /// What the ledger knows of itself.
@@ -52,6 +89,8 @@ pub struct Contents {
     pub ledgers: Vec<(ClusterId, Resources)>,
     /// Every reservation, in order of its id.
     pub reservations: Vec<Reservation>,
+    /// How long all of these are as rows.
+    pub bytes: u64,
 }
 
 /// Why a batch did not become durable, or could not be read.
@@ -79,6 +118,9 @@ pub enum JournalError {
         /// What is wrong with it.
         source: InvalidField,
     },
+    /// The disk does not do what it should.
+    #[error("the disk refuses")]
+    Disk(#[source] std::io::Error),
     /// The file does not do what it should.
     #[error("the ledger's file failed")]
     Storage(#[source] Box<dyn std::error::Error + Send + Sync>),

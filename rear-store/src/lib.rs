@@ -7,18 +7,35 @@
 //!
 //! [`writer`] queues commands, decides them, commits them in groups and answers.
 
+pub mod backup;
+mod chain;
 pub mod clock;
+mod feed;
+mod files;
 pub mod journal;
 pub mod memory;
-pub mod position;
+mod migrate;
+mod news;
 pub mod records;
 pub mod redb;
 mod rows;
+pub mod settings;
+mod steps;
+pub mod store;
 pub mod timekeeper;
+pub mod verify;
+pub mod view;
 pub mod writer;
 
-pub use journal::{Batch, Contents, Journal, JournalError};
+pub use feed::{FeedError, Stretch};
+pub use files::FileError;
+pub use journal::{Batch, Contents, Journal, JournalError, Reader};
 pub use memory::Memory;
-pub use position::Position;
+pub use migrate::SCHEMA;
+pub use news::News;
+pub use rear_engine::position::{self, EventId, Position};
 pub use redb::{Commit, RedbJournal};
-pub use writer::{Answer, Store, SubmitError};
+pub use rows::{ReadRows, Show};
+pub use settings::Settings;
+pub use store::{Answer, Health, Store, SubmitError};
+pub use view::View;

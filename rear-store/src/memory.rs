@@ -1,23 +1,21 @@
 //! A ledger in memory: the same rows without a file. The model that the file is compared with.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
 
-use rear_engine::{Event, Timestamp};
-
-use crate::journal::{Batch, Contents, Journal, JournalError};
-use crate::position::Position;
+use crate::journal::{Batch, Journal, JournalError, Reader};
 use crate::records::Table;
 use crate::records::meta::Meta;
-use crate::rows::{
-    ReadRows, Show, WriteRows, read_all, read_events_after, write_batch, write_meta,
-};
+use crate::rows::{ReadRows, Show, WriteRows, write_batch, write_meta};
 
-type Rows = BTreeMap<(&'static str, Vec<u8>), Vec<u8>>;
+/// Everything that is kept, by table and key.
+#[derive(Debug, Clone, Default)]
+struct Rows(BTreeMap<(&'static str, Vec<u8>), Vec<u8>>);
 
-/// A ledger in memory.
-#[derive(Debug, Clone)]
+/// A ledger in memory. Clones are the same ledger.
+#[derive(Debug, Clone, Default)]
 pub struct Memory {
-    rows: Rows,
+    committed: Arc<RwLock<Arc<Rows>>>,
 }
 
 impl Memory {
@@ -27,47 +25,51 @@ impl Memory {
         incarnation: u64,
         recovered_through: u64,
     ) -> Result<Self, JournalError> {
-        let mut memory = Self { rows: Rows::new() };
-        let meta = Meta {
-            ledger,
-            position: Position::start_of(incarnation),
-            recovered_through,
-            time_mark: Timestamp::from_nanos(i64::MIN),
-        };
-        write_meta(&mut memory, meta)?;
+        let memory = Self::default();
+        let meta = Meta::of_new(ledger, incarnation, recovered_through);
+        memory.write(|rows| write_meta(rows, meta))?;
         Ok(memory)
+    }
+
+    fn committed(&self) -> Arc<Rows> {
+        self.committed.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// In a copy, so that what fails in the middle leaves nothing.
+    fn write(
+        &self,
+        write: impl FnOnce(&mut Rows) -> Result<(), JournalError>,
+    ) -> Result<(), JournalError> {
+        let mut after = Rows::clone(&self.committed());
+        write(&mut after)?;
+        *self.committed.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(after);
+        Ok(())
     }
 }
 
 impl Journal for Memory {
     fn commit(&mut self, batch: &Batch) -> Result<(), JournalError> {
-        // A copy, so that a batch that fails in the middle leaves nothing.
-        let mut after = self.clone();
-        write_batch(&mut after, batch)?;
-        *self = after;
-        Ok(())
+        self.write(|rows| write_batch(rows, batch))
     }
 
-    fn load(&self) -> Result<Contents, JournalError> {
-        read_all(self)
-    }
-
-    fn events_after(
-        &self,
-        position: Position,
-        limit: usize,
-    ) -> Result<Vec<(Position, Event)>, JournalError> {
-        read_events_after(self, position, limit)
+    fn reader(&self) -> Arc<dyn Reader> {
+        Arc::new(self.clone())
     }
 }
 
-impl ReadRows for Memory {
+impl Reader for Memory {
+    fn snapshot(&self) -> Result<Box<dyn ReadRows>, JournalError> {
+        Ok(Box::new(self.committed()))
+    }
+}
+
+impl ReadRows for Rows {
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, JournalError> {
-        Ok(self.rows.get(&(table.name(), key.to_vec())).cloned())
+        Ok(self.0.get(&(table.name(), key.to_vec())).cloned())
     }
 
     fn each_from(&self, table: Table, from: &[u8], show: Show<'_>) -> Result<(), JournalError> {
-        let rows = self.rows.range((table.name(), from.to_vec())..);
+        let rows = self.0.range((table.name(), from.to_vec())..);
         for ((_, key), value) in rows.take_while(|((name, _), _)| *name == table.name()) {
             if !show(key, value)? {
                 break;
@@ -75,16 +77,34 @@ impl ReadRows for Memory {
         }
         Ok(())
     }
+
+    fn count(&self, table: Table) -> Result<usize, JournalError> {
+        Ok(self.0.keys().filter(|(name, _)| *name == table.name()).count())
+    }
 }
 
-impl WriteRows for Memory {
+impl ReadRows for Arc<Rows> {
+    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, JournalError> {
+        Rows::get(self, table, key)
+    }
+
+    fn each_from(&self, table: Table, from: &[u8], show: Show<'_>) -> Result<(), JournalError> {
+        Rows::each_from(self, table, from, show)
+    }
+
+    fn count(&self, table: Table) -> Result<usize, JournalError> {
+        Rows::count(self, table)
+    }
+}
+
+impl WriteRows for Rows {
     fn put(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<(), JournalError> {
-        self.rows.insert((table.name(), key.to_vec()), value.to_vec());
+        self.0.insert((table.name(), key.to_vec()), value.to_vec());
         Ok(())
     }
 
     fn remove(&mut self, table: Table, key: &[u8]) -> Result<(), JournalError> {
-        self.rows.remove(&(table.name(), key.to_vec()));
+        self.0.remove(&(table.name(), key.to_vec()));
         Ok(())
     }
 }

@@ -3,16 +3,20 @@
 mod file;
 mod tables;
 
-use rear_engine::{Event, Timestamp};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use redb::{Database, Durability, ReadableDatabase, StorageBackend};
 
-use crate::journal::{Batch, Contents, Journal, JournalError};
-use crate::position::Position;
+use crate::journal::{Batch, Journal, JournalError, Reader};
+use crate::records::Table;
 use crate::records::meta::Meta;
-use crate::rows::{read_all, read_events_after, write_batch, write_meta};
+use crate::rows::{ReadRows, WriteRows, write_batch, write_meta};
+use crate::steps::step;
 use tables::{Reading, Writing};
 
-pub use file::FileError;
+pub use crate::files::FileError;
 
 /// How a commit reaches the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -25,12 +29,24 @@ pub enum Commit {
     OnePhase,
 }
 
+/// A file that is not worth the time to make it smaller.
+const SMALL_FILE: u64 = 2 << 20;
+
+/// About how long an event is as a row.
+const EVENT_BYTES: u64 = 80;
+
 /// A ledger in a redb file.
 #[derive(Debug)]
 pub struct RedbJournal {
-    database: Database,
+    database: Arc<Database>,
     commit: Commit,
+    /// Where it is; unknown on a storage that a test brings along.
+    path: Option<PathBuf>,
 }
+
+/// Reads a redb file. The file stays open until the last reader is gone.
+#[derive(Debug, Clone)]
+struct RedbReader(Arc<Database>);
 
 impl RedbJournal {
     /// A ledger on any storage that redb can use: how crashes are tested. A storage that holds no
@@ -40,8 +56,9 @@ impl RedbJournal {
         ledger: u128,
         commit: Commit,
     ) -> Result<Self, JournalError> {
-        let database = Database::builder().create_with_backend(backend).map_err(storage)?;
-        let mut journal = Self { database, commit };
+        let database =
+            guarded(|| Database::builder().create_with_backend(backend).map_err(storage))?;
+        let mut journal = Self { database: Arc::new(database), commit, path: None };
         if !journal.holds_a_ledger()? {
             journal.initialise(ledger)?;
         }
@@ -56,30 +73,24 @@ impl RedbJournal {
 
     fn initialise(&mut self, ledger: u128) -> Result<(), JournalError> {
         let first = rear_engine::fleet::FIRST_INCARNATION;
-        let meta = Meta {
-            ledger,
-            position: Position::start_of(first),
-            recovered_through: first,
-            time_mark: Timestamp::from_nanos(i64::MIN),
-        };
-        self.write(|rows| write_meta(rows, meta))
+        self.write(|rows| write_meta(rows, Meta::of_new(ledger, first, first)))
     }
 
     /// One durable transaction. What fails leaves nothing: the transaction is dropped, which aborts it.
-    fn write(
+    pub(crate) fn write<T>(
         &mut self,
-        write: impl FnOnce(&mut Writing<'_>) -> Result<(), JournalError>,
-    ) -> Result<(), JournalError> {
-        let mut transaction = self.database.begin_write().map_err(storage)?;
-        transaction.set_durability(Durability::Immediate).map_err(storage)?;
-        transaction.set_two_phase_commit(self.commit == Commit::TwoPhase);
-        transaction.set_quick_repair(self.commit == Commit::TwoPhase);
-        write(&mut Writing::new(&transaction)?)?;
-        transaction.commit().map_err(storage)
-    }
-
-    fn reading(&self) -> Result<Reading, JournalError> {
-        Reading::new(&self.database.begin_read().map_err(storage)?)
+        write: impl FnOnce(&mut dyn WriteRows) -> Result<T, JournalError>,
+    ) -> Result<T, JournalError> {
+        guarded(|| {
+            let mut transaction = self.database.begin_write().map_err(storage)?;
+            transaction.set_durability(Durability::Immediate).map_err(storage)?;
+            transaction.set_two_phase_commit(self.commit == Commit::TwoPhase);
+            transaction.set_quick_repair(self.commit == Commit::TwoPhase);
+            let written = write(&mut Writing::new(&transaction)?)?;
+            step!("written");
+            transaction.commit().map_err(storage)?;
+            Ok(written)
+        })
     }
 }
 
@@ -88,20 +99,67 @@ impl Journal for RedbJournal {
         self.write(|rows| write_batch(rows, batch))
     }
 
-    fn load(&self) -> Result<Contents, JournalError> {
-        read_all(&self.reading()?)
+    fn reader(&self) -> Arc<dyn Reader> {
+        Arc::new(RedbReader(self.database.clone()))
     }
 
-    fn events_after(
-        &self,
-        position: Position,
-        limit: usize,
-    ) -> Result<Vec<(Position, Event)>, JournalError> {
-        read_events_after(&self.reading()?, position, limit)
+    /// redb doubles a file that is full, and never halves it.
+    fn shrink_to(&mut self, bytes: u64) -> Result<(), JournalError> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let length = std::fs::metadata(path).map_err(JournalError::Disk)?.len();
+        let events = self.reader().snapshot()?.count(Table::Events)? as u64;
+        let needed = bytes + events * EVENT_BYTES;
+        if length <= SMALL_FILE || length <= needed + needed / 2 {
+            return Ok(());
+        }
+        // Whoever reads already keeps it as it is; the next start will do.
+        let Some(database) = Arc::get_mut(&mut self.database) else { return Ok(()) };
+        guarded(|| database.compact().map(drop).map_err(storage))
     }
 }
 
-/// Every error of redb is an error of the file.
+impl Reader for RedbReader {
+    fn snapshot(&self) -> Result<Box<dyn ReadRows>, JournalError> {
+        let reading = guarded(|| Reading::new(&self.0.begin_read().map_err(storage)?))?;
+        Ok(Box::new(reading))
+    }
+}
+
+/// Whether the checksums match that redb keeps of its pages.
+pub(crate) fn is_sound(backend: impl StorageBackend) -> Result<bool, JournalError> {
+    guarded(|| {
+        let mut database = Database::builder().create_with_backend(backend).map_err(storage)?;
+        database.check_integrity().map_err(storage)
+    })
+}
+
+/// Shows the rows of a database on any storage.
+pub(crate) fn look_into<T>(
+    backend: impl StorageBackend,
+    look: impl FnOnce(&dyn ReadRows) -> T,
+) -> Result<T, JournalError> {
+    guarded(|| {
+        let database = Database::builder().create_with_backend(backend).map_err(storage)?;
+        let reading = Reading::new(&database.begin_read().map_err(storage)?)?;
+        Ok(look(&reading))
+    })
+}
+
+/// redb panics over some damaged files: that is an error like any other.
+fn guarded<T>(operation: impl FnOnce() -> Result<T, JournalError>) -> Result<T, JournalError> {
+    catch_unwind(AssertUnwindSafe(operation)).unwrap_or_else(|_| {
+        Err(JournalError::Storage("redb gave up on it: the log says where".into()))
+    })
+}
+
+/// Every error of redb is an error of the disk or of the file.
 fn storage(error: impl Into<redb::Error>) -> JournalError {
-    JournalError::Storage(Box::new(error.into()))
+    use std::io::ErrorKind::{InvalidData, UnexpectedEof};
+    match error.into() {
+        // These two are how redb says that a file is none of its own, or cut off.
+        redb::Error::Io(error) if !matches!(error.kind(), InvalidData | UnexpectedEof) => {
+            JournalError::Disk(error)
+        }
+        error => JournalError::Storage(Box::new(error)),
+    }
 }

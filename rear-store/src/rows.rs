@@ -5,7 +5,7 @@ use rear_engine::fleet::ClusterRecord as Remembered;
 use rear_engine::{ClusterId, Event, Reservation, ReservationId, Resources};
 
 use crate::journal::{Batch, Contents, JournalError};
-use crate::position::Position;
+use crate::position::{EventId, Position};
 use crate::records::cluster::ClusterRecord;
 use crate::records::event::{self, EventRecord};
 use crate::records::ledger::LedgerRecord;
@@ -15,15 +15,18 @@ use crate::records::seal::{open, seal};
 use crate::records::{InvalidField, Sealed, Table};
 
 /// Is shown a key and its value, and says whether to go on.
-pub(crate) type Show<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<bool, JournalError>;
+pub type Show<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<bool, JournalError>;
 
 /// Rows that can be read.
-pub(crate) trait ReadRows {
+pub trait ReadRows {
     /// The value of one key.
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, JournalError>;
 
     /// Shows every row whose key is not below `from`, in order, until told to stop.
     fn each_from(&self, table: Table, from: &[u8], show: Show<'_>) -> Result<(), JournalError>;
+
+    /// How many rows there are.
+    fn count(&self, table: Table) -> Result<usize, JournalError>;
 }
 
 /// Rows that can be written.
@@ -34,7 +37,10 @@ pub(crate) trait WriteRows: ReadRows {
 }
 
 /// Writes a whole batch.
-pub(crate) fn write_batch(rows: &mut impl WriteRows, batch: &Batch) -> Result<(), JournalError> {
+pub(crate) fn write_batch(
+    rows: &mut (impl WriteRows + ?Sized),
+    batch: &Batch,
+) -> Result<(), JournalError> {
     let mut meta = read_meta(rows)?;
     let expected = meta.position.next();
     if expected != Some(batch.position) {
@@ -45,7 +51,12 @@ pub(crate) fn write_batch(rows: &mut impl WriteRows, batch: &Batch) -> Result<()
         write_change(rows, change, &mut meta)?;
     }
     for (place, event) in (0..).zip(&batch.events) {
-        put(rows, &event::key_of(batch.position, place), &EventRecord::from(event))?;
+        let id = EventId { position: batch.position, place };
+        put(rows, &event::key_of(id), &EventRecord::from(event))?;
+    }
+    if let Some(through) = batch.trim_through {
+        trim_events(rows, through)?;
+        meta.trimmed_through = meta.trimmed_through.max(through);
     }
     meta.position = batch.position;
     meta.time_mark = meta.time_mark.max(batch.time_mark);
@@ -53,7 +64,7 @@ pub(crate) fn write_batch(rows: &mut impl WriteRows, batch: &Batch) -> Result<()
 }
 
 fn write_change(
-    rows: &mut impl WriteRows,
+    rows: &mut (impl WriteRows + ?Sized),
     change: &Change,
     meta: &mut Meta,
 ) -> Result<(), JournalError> {
@@ -97,94 +108,135 @@ fn write_change(
     }
 }
 
+/// The writer chooses `through` so that few events go at once.
+fn trim_events(
+    rows: &mut (impl WriteRows + ?Sized),
+    through: Position,
+) -> Result<(), JournalError> {
+    let mut old = Vec::new();
+    rows.each_from(Table::Events, &[], &mut |key, _| {
+        let is_old = event_id_of(key)?.position <= through;
+        if is_old {
+            old.push(key.to_vec());
+        }
+        Ok(is_old)
+    })?;
+    old.iter().try_for_each(|key| rows.remove(Table::Events, key))
+}
+
 /// What the ledger knows of itself.
-pub(crate) fn read_meta(rows: &impl ReadRows) -> Result<Meta, JournalError> {
+pub(crate) fn read_meta(rows: &(impl ReadRows + ?Sized)) -> Result<Meta, JournalError> {
     let bytes = rows.get(Table::Meta, meta::KEY)?;
     let bytes = bytes.ok_or(JournalError::Missing(Table::Meta.name()))?;
     Ok(open::<MetaRecord>(meta::KEY, &bytes)?.into())
 }
 
 /// Writes what the ledger knows of itself.
-pub(crate) fn write_meta(rows: &mut impl WriteRows, meta: Meta) -> Result<(), JournalError> {
+pub(crate) fn write_meta(
+    rows: &mut (impl WriteRows + ?Sized),
+    meta: Meta,
+) -> Result<(), JournalError> {
     put(rows, meta::KEY, &MetaRecord::from(meta))
 }
 
 /// Reads everything but the events.
-pub(crate) fn read_all(rows: &impl ReadRows) -> Result<Contents, JournalError> {
+pub(crate) fn read_all(rows: &dyn ReadRows) -> Result<Contents, JournalError> {
     let mut contents = Contents {
         meta: read_meta(rows)?,
         clusters: Vec::new(),
         ledgers: Vec::new(),
         reservations: Vec::new(),
+        bytes: 0,
     };
+    let mut bytes = 0;
+    let mut count = |key: &[u8], value: &[u8]| bytes += (key.len() + value.len()) as u64;
     rows.each_from(Table::Advertisements, &[], &mut |key, value| {
+        count(key, value);
         contents.clusters.push(cluster_of(key, value)?);
         Ok(true)
     })?;
     rows.each_from(Table::Ledger, &[], &mut |key, value| {
+        count(key, value);
         contents.ledgers.push((id_of(Table::Ledger, key)?, ledger_of(key, value)?));
         Ok(true)
     })?;
     rows.each_from(Table::Reservations, &[], &mut |key, value| {
+        count(key, value);
         contents.reservations.push(reservation_of(key, value)?);
         Ok(true)
     })?;
-    Ok(contents)
+    Ok(Contents { bytes, ..contents })
 }
 
-/// Reads events after a position.
+/// Reads events after one of them.
 pub(crate) fn read_events_after(
-    rows: &impl ReadRows,
-    position: Position,
+    rows: &dyn ReadRows,
+    last: EventId,
     limit: usize,
-) -> Result<Vec<(Position, Event)>, JournalError> {
+) -> Result<Vec<(EventId, Event)>, JournalError> {
     let mut events = Vec::new();
-    let Some(next) = position.next() else { return Ok(events) };
-    rows.each_from(Table::Events, &event::key_of(next, 0), &mut |key, value| {
+    let Some(next) = last.next() else { return Ok(events) };
+    rows.each_from(Table::Events, &event::key_of(next), &mut |key, value| {
         if events.len() == limit {
             return Ok(false);
         }
-        let position = event::position_of(key).map_err(|source| invalid(Table::Events, source))?;
-        let event = open::<EventRecord>(key, value)?;
-        let event = event.try_into().map_err(|source| invalid(Table::Events, source))?;
-        events.push((position, event));
+        events.push((event_id_of(key)?, event_of(key, value)?));
         Ok(true)
     })?;
     Ok(events)
 }
 
-fn put<R: Sealed>(rows: &mut impl WriteRows, key: &[u8], record: &R) -> Result<(), JournalError> {
+fn put<R: Sealed>(
+    rows: &mut (impl WriteRows + ?Sized),
+    key: &[u8],
+    record: &R,
+) -> Result<(), JournalError> {
     rows.put(R::TABLE, key, &seal(key, record)?)
 }
 
-fn put_cluster(rows: &mut impl WriteRows, record: &Remembered) -> Result<(), JournalError> {
+fn put_cluster(
+    rows: &mut (impl WriteRows + ?Sized),
+    record: &Remembered,
+) -> Result<(), JournalError> {
     put(rows, record.id.as_str().as_bytes(), &ClusterRecord::from(record))
 }
 
-fn get_cluster(rows: &impl ReadRows, id: &ClusterId) -> Result<Option<Remembered>, JournalError> {
+fn get_cluster(
+    rows: &(impl WriteRows + ?Sized),
+    id: &ClusterId,
+) -> Result<Option<Remembered>, JournalError> {
     let key = id.as_str().as_bytes();
     rows.get(Table::Advertisements, key)?.map(|value| cluster_of(key, &value)).transpose()
 }
 
-fn cluster_of(key: &[u8], value: &[u8]) -> Result<Remembered, JournalError> {
+pub(crate) fn cluster_of(key: &[u8], value: &[u8]) -> Result<Remembered, JournalError> {
     let record = open::<ClusterRecord>(key, value)?;
     let id = id_of(Table::Advertisements, key)?;
     record.into_remembered(id).map_err(|source| invalid(Table::Advertisements, source))
 }
 
-fn ledger_of(key: &[u8], value: &[u8]) -> Result<Resources, JournalError> {
+pub(crate) fn ledger_of(key: &[u8], value: &[u8]) -> Result<Resources, JournalError> {
     let record = open::<LedgerRecord>(key, value)?;
     record.try_into().map_err(|source| invalid(Table::Ledger, source))
 }
 
-fn reservation_of(key: &[u8], value: &[u8]) -> Result<Reservation, JournalError> {
+pub(crate) fn reservation_of(key: &[u8], value: &[u8]) -> Result<Reservation, JournalError> {
     let record = open::<ReservationRecord>(key, value)?;
     let bits = key.try_into().map_err(|_| invalid(Table::Reservations, InvalidField("key")))?;
     let id = ReservationId::from_bits(u128::from_be_bytes(bits));
     record.into_reservation(id).map_err(|source| invalid(Table::Reservations, source))
 }
 
-fn id_of(table: Table, key: &[u8]) -> Result<ClusterId, JournalError> {
+pub(crate) fn event_of(key: &[u8], value: &[u8]) -> Result<Event, JournalError> {
+    let record = open::<EventRecord>(key, value)?;
+    record.try_into().map_err(|source| invalid(Table::Events, source))
+}
+
+pub(crate) fn event_id_of(key: &[u8]) -> Result<EventId, JournalError> {
+    event::id_of(key).map_err(|source| invalid(Table::Events, source))
+}
+
+pub(crate) fn id_of(table: Table, key: &[u8]) -> Result<ClusterId, JournalError> {
     let text = std::str::from_utf8(key).ok();
     text.and_then(|text| text.parse().ok()).ok_or_else(|| invalid(table, InvalidField("key")))
 }

@@ -11,6 +11,7 @@ mod invocation;
 mod planted;
 mod root;
 mod setup;
+mod small_disk;
 mod stopwatch;
 mod suites;
 mod test;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::fuzz_corpus;
 use crate::invocation::Invocation;
+use crate::small_disk;
 use crate::testbed;
 
 /// A set of tests that passes or fails as one.
@@ -43,11 +44,22 @@ pub(crate) const ALL: &[Suite] = &[
         },
     },
     Suite {
+        name: "small-disk",
+        shows: "a full disk loses nothing that was acknowledged",
+        requirement: small_disk::requirement,
+        commands: small_disk::commands,
+    },
+    Suite {
         name: "benches",
         shows: "every benchmark runs once",
         requirement: rust_alone,
         commands: |_| {
-            one_command("cargo bench --locked --package rear-benches --bench decide -- --test")
+            let benches = ["decide", "ledger", "store"].map(|bench| {
+                Invocation::new(&format!(
+                    "cargo bench --locked --package rear-benches --bench {bench} -- --test"
+                ))
+            });
+            Ok(benches.into())
         },
     },
     Suite {

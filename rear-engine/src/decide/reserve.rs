@@ -1,5 +1,6 @@
 //! Reserve: find a provider, lock the capacity, or say for each cluster why not.
 
+use super::hear::hear;
 use crate::ask::Ask;
 use crate::command::Actor;
 use crate::decision::{Change, Decision, Event, Happening, Subject};
@@ -33,14 +34,30 @@ pub(super) fn reserve(
     let pending = Pending { id, ask, key };
     let reservation = pending.grant(provider.clone(), now, expires_at);
     let subject = Subject::Reservation(id);
+    let mut changes = sign_of_life(fleet, reservation.requester(), expires_at, now);
+    changes.push(Change::Reservation(Box::new(reservation)));
+    changes.push(Change::Ledger { cluster: provider, total });
     Ok(Decision {
-        changes: vec![
-            Change::Reservation(Box::new(reservation)),
-            Change::Ledger { cluster: provider, total },
-        ],
+        changes,
         events: vec![Event { at: now, subject: subject.clone(), what: Happening::Reserved, by }],
         subject,
     })
+}
+
+/// What lives while its requester is heard of must not end at once because that was long ago. A
+/// requester that was never heard stays one, and is never missed.
+fn sign_of_life(
+    fleet: &Fleet,
+    requester: &ClusterId,
+    expires_at: Option<Timestamp>,
+    now: Timestamp,
+) -> Vec<Change> {
+    let heard = fleet.cluster(requester).and_then(|known| known.record().heard_at);
+    if expires_at.is_none() && heard.is_some() {
+        hear(fleet, requester.clone(), now).changes
+    } else {
+        Vec::with_capacity(2)
+    }
 }
 
 fn may_ask(ask: &Ask, by: &Actor) -> Result<(), Refusal> {

@@ -203,6 +203,9 @@ impl Fleet {
             self.live_by_requester.entry(requester.clone()).or_default().insert(reservation.id);
             self.timeline.add(reservation, self.heard_at(requester));
         }
+        if let Some(ended_at) = reservation.phase.ended_at() {
+            self.timeline.remember(ended_at, reservation.id);
+        }
     }
 
     fn unlink(&mut self, id: ReservationId) {
@@ -250,10 +253,9 @@ impl Fleet {
     }
 
     fn drop_reservation(&mut self, id: ReservationId) -> Result<(), Divergence> {
-        let ended = self.reservations.get(&id).is_some_and(|kept| !kept.phase.is_live());
-        if !ended {
-            return Err(Divergence::NotEnded(id));
-        }
+        let ended_at = self.reservations.get(&id).and_then(|kept| kept.phase.ended_at());
+        let ended_at = ended_at.ok_or(Divergence::NotEnded(id))?;
+        self.timeline.forget(ended_at, id);
         if let Some(dropped) = self.reservations.remove(&id)
             && let Some(key) = dropped.key
         {

@@ -1,4 +1,4 @@
-//! What becomes due when: ends of reservations, requesters that fell silent, clusters that grow stale.
+//! What becomes due when: ends of reservations, requesters that fell silent, clusters that grow stale, memories that fade.
 
 use std::collections::BTreeSet;
 
@@ -18,6 +18,8 @@ pub(crate) struct Timeline {
     silences: BTreeSet<(Timestamp, ClusterId)>,
     /// The last advertisement of each cluster that is not marked as stale.
     advertisements: BTreeSet<(Timestamp, ClusterId)>,
+    /// When the reservations ended that are still remembered.
+    over: BTreeSet<(Timestamp, ReservationId)>,
 }
 
 impl Timeline {
@@ -54,6 +56,26 @@ impl Timeline {
     /// The oldest advertisement that still counts.
     pub(crate) fn oldest_advertisement(&self) -> Option<Timestamp> {
         self.advertisements.first().map(|(at, _)| *at)
+    }
+
+    /// Reservations that ended no later than `limit`.
+    pub(crate) fn over_since(&self, limit: Timestamp) -> impl Iterator<Item = ReservationId> {
+        self.over.iter().take_while(move |(at, _)| *at <= limit).map(|(_, id)| *id)
+    }
+
+    /// When the oldest reservation ended that is still remembered.
+    pub(crate) fn oldest_ending(&self) -> Option<Timestamp> {
+        self.over.first().map(|(at, _)| *at)
+    }
+
+    /// A reservation is over, and remembered for a while.
+    pub(super) fn remember(&mut self, ended_at: Timestamp, id: ReservationId) {
+        self.over.insert((ended_at, id));
+    }
+
+    /// A reservation is remembered no longer.
+    pub(super) fn forget(&mut self, ended_at: Timestamp, id: ReservationId) {
+        self.over.remove(&(ended_at, id));
     }
 
     pub(super) fn add(&mut self, reservation: &Reservation, heard: Option<Timestamp>) {

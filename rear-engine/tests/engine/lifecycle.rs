@@ -306,6 +306,22 @@ fn a_requester_that_was_never_heard_is_not_missed() {
 }
 
 #[test]
+fn a_promise_without_an_end_is_a_sign_of_life_itself() {
+    let mut stage = ready();
+    stage.act(Command::Hear { cluster: cluster("r") }).unwrap();
+    stage.pass("100h");
+    stage.idle("p", "4", "4Gi");
+    let Reservation { id, .. } = stage.reserve(endless());
+    // Not ended at once because its requester was silent before it asked.
+    assert!(stage.act(Command::Expire { limit: 10 }).unwrap().changes.is_empty());
+    stage.pass("23h59m59s");
+    assert!(stage.act(Command::Expire { limit: 10 }).unwrap().changes.is_empty());
+    stage.pass("1s");
+    stage.act(Command::Expire { limit: 10 }).unwrap();
+    assert_eq!(ended(&stage, id), Ending::Released(Release::RequesterGone));
+}
+
+#[test]
 fn silence_while_the_broker_was_away_is_not_held_against_anyone() {
     let mut stage = ready();
     stage.act(Command::Hear { cluster: cluster("r") }).unwrap();
@@ -449,6 +465,51 @@ fn a_key_is_forgotten_with_its_reservation() {
     stage.fleet.apply(rear_engine::Change::Dropped(first)).unwrap();
     assert!(stage.fleet.reservation(first).is_none());
     assert!(stage.fleet.reservation_by_key(&cluster("r"), &"k".parse().unwrap()).is_none());
+}
+
+#[test]
+fn what_has_ended_is_remembered_for_a_while_and_then_no_longer() {
+    let kept = |text: &str| Policy { ended_kept_for: text.parse().unwrap(), ..Policy::default() };
+    for (policy, remembered) in [(kept("48h"), "48h"), (kept("1s"), "24h")] {
+        let mut stage = Stage::with(policy);
+        stage.idle("p", "4", "4Gi");
+        let first = stage.try_reserve_as(for_a("1h"), Some("k")).unwrap().id;
+        stage.act(release(first, of("r"))).unwrap();
+        stage.act(Command::Forget { cluster: cluster("p"), by: operator() }).unwrap();
+        let retire = || Command::Retire { limit: 10 };
+        assert_eq!(stage.fleet.next_due(), Some(until(&stage, remembered)));
+        stage.pass(remembered);
+        stage.now = stage.now.plus(Duration::from_nanos(-1));
+        assert!(stage.act(retire()).unwrap().changes.is_empty());
+        assert_eq!(phase(&stage, first), "Released");
+        stage.pass("1ns");
+        let decision = stage.act(retire()).unwrap();
+        assert_eq!(decision.changes, [rear_engine::Change::Dropped(first)]);
+        assert!(decision.is_durable() && decision.events.is_empty());
+        assert!(stage.fleet.reservation(first).is_none());
+        assert_eq!(stage.fleet.next_due(), None);
+    }
+}
+
+#[test]
+fn the_oldest_memories_fade_first_and_live_promises_never() {
+    let mut stage = ready();
+    let ended: Vec<_> = ["3h", "1h", "2h"].map(|length| stage.reserve(for_a(length)).id).into();
+    let endless = stage.reserve(endless()).id;
+    stage.pass("4h");
+    for expected in [ended[1], ended[2], ended[0]] {
+        let decision = stage.act(Command::Expire { limit: 1 }).unwrap();
+        assert_eq!(decision.subject, Subject::Fleet);
+        assert!(!stage.fleet.reservation(expected).unwrap().phase.is_live());
+        stage.pass("1s");
+    }
+    stage.pass("3000h");
+    let retired = |stage: &mut Stage, limit| stage.act(Command::Retire { limit }).unwrap().changes;
+    let dropped = |id: &ReservationId| rear_engine::Change::Dropped(*id);
+    assert_eq!(retired(&mut stage, 2), [dropped(&ended[1]), dropped(&ended[2])]);
+    assert_eq!(retired(&mut stage, 2), [dropped(&ended[0])]);
+    assert_eq!(retired(&mut stage, 2), []);
+    assert_eq!(phase(&stage, endless), "Reserved");
 }
 
 #[test]

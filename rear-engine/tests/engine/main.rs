@@ -10,6 +10,7 @@ mod ids;
 mod ledgers;
 mod lifecycle;
 mod placement;
+mod positions;
 mod prices;
 mod properties;
 mod quantities;

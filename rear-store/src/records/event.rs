@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::reservation::{FailureRecord, ReleaseRecord};
 use super::{InvalidField, Sealed, Table};
-use crate::position::Position;
+use crate::position::{EventId, Position};
 
 /// Something that happened. Its key is its position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,22 +56,25 @@ impl Sealed for EventRecord {
 
 /// The key of an event's record: its commit, and its place among the events of that commit.
 #[must_use]
-pub fn key_of(position: Position, place: u32) -> [u8; 20] {
+pub fn key_of(id: EventId) -> [u8; 20] {
+    let EventId { position: Position { incarnation, number }, place } = id;
     let mut key = [0; 20];
-    key[..8].copy_from_slice(&position.incarnation.to_be_bytes());
-    key[8..16].copy_from_slice(&position.number.to_be_bytes());
+    key[..8].copy_from_slice(&incarnation.to_be_bytes());
+    key[8..16].copy_from_slice(&number.to_be_bytes());
     key[16..].copy_from_slice(&place.to_be_bytes());
     key
 }
 
-/// The commit that the event of this key was told in.
-pub fn position_of(key: &[u8]) -> Result<Position, InvalidField> {
-    let (incarnation, rest) = key.split_first_chunk().ok_or(InvalidField("key"))?;
-    let (number, _) = rest.split_first_chunk().ok_or(InvalidField("key"))?;
-    Ok(Position {
+/// The event of this key.
+pub fn id_of(key: &[u8]) -> Result<EventId, InvalidField> {
+    let wrong = || InvalidField("key");
+    let (incarnation, rest) = key.split_first_chunk().ok_or_else(wrong)?;
+    let (number, place) = rest.split_first_chunk().ok_or_else(wrong)?;
+    let position = Position {
         incarnation: u64::from_be_bytes(*incarnation),
         number: u64::from_be_bytes(*number),
-    })
+    };
+    Ok(EventId { position, place: u32::from_be_bytes(place.try_into().map_err(|_| wrong())?) })
 }
 
 impl From<&Event> for EventRecord {

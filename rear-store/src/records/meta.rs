@@ -20,9 +20,26 @@ pub struct Meta {
     pub recovered_through: u64,
     /// The latest time that was given out.
     pub time_mark: Timestamp,
+    /// Events of this commit and all before it are gone.
+    pub trimmed_through: Position,
 }
 
-/// The same, as it is written down.
+impl Meta {
+    /// A ledger in which nothing has happened yet.
+    #[must_use]
+    pub const fn of_new(ledger: u128, incarnation: u64, recovered_through: u64) -> Self {
+        Self {
+            ledger,
+            position: Position::start_of(incarnation),
+            recovered_through,
+            time_mark: Timestamp::from_nanos(i64::MIN),
+            trimmed_through: Position::start_of(0),
+        }
+    }
+}
+
+/// The same, as it is written down. Its schema is that of the whole ledger: whatever changes in any
+/// record, this number grows, and [`crate::migrate`] has a step that leads there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MetaRecord {
     ledger: u128,
@@ -30,29 +47,68 @@ pub struct MetaRecord {
     number: u64,
     recovered_through: u64,
     time_mark: i64,
+    trimmed_incarnation: u64,
+    trimmed_number: u64,
 }
 
 impl Sealed for MetaRecord {
     const TABLE: Table = Table::Meta;
-    const SCHEMA: u8 = 1;
+    const SCHEMA: u8 = 2;
 }
 
 impl From<Meta> for MetaRecord {
     fn from(meta: Meta) -> Self {
-        let Meta { ledger, position, recovered_through, time_mark } = meta;
+        let Meta { ledger, position, recovered_through, time_mark, trimmed_through } = meta;
         let Position { incarnation, number } = position;
-        Self { ledger, incarnation, number, recovered_through, time_mark: time_mark.as_nanos() }
+        Self {
+            ledger,
+            incarnation,
+            number,
+            recovered_through,
+            time_mark: time_mark.as_nanos(),
+            trimmed_incarnation: trimmed_through.incarnation,
+            trimmed_number: trimmed_through.number,
+        }
     }
 }
 
 impl From<MetaRecord> for Meta {
     fn from(record: MetaRecord) -> Self {
-        let MetaRecord { ledger, incarnation, number, recovered_through, time_mark } = record;
         Self {
-            ledger,
+            ledger: record.ledger,
+            position: Position { incarnation: record.incarnation, number: record.number },
+            recovered_through: record.recovered_through,
+            time_mark: Timestamp::from_nanos(record.time_mark),
+            trimmed_through: Position {
+                incarnation: record.trimmed_incarnation,
+                number: record.trimmed_number,
+            },
+        }
+    }
+}
+
+/// The first schema: events were kept for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetaRecordV1 {
+    ledger: u128,
+    incarnation: u64,
+    number: u64,
+    recovered_through: u64,
+    time_mark: i64,
+}
+
+impl Sealed for MetaRecordV1 {
+    const TABLE: Table = Table::Meta;
+    const SCHEMA: u8 = 1;
+}
+
+impl From<MetaRecordV1> for Meta {
+    fn from(record: MetaRecordV1) -> Self {
+        let MetaRecordV1 { ledger, incarnation, number, recovered_through, time_mark } = record;
+        Self {
             position: Position { incarnation, number },
-            recovered_through,
             time_mark: Timestamp::from_nanos(time_mark),
+            ..Self::of_new(ledger, incarnation, recovered_through)
         }
     }
 }

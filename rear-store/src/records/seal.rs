@@ -93,22 +93,37 @@ pub fn seal<R: Sealed>(key: &[u8], record: &R) -> Result<Vec<u8>, SealError> {
 /// Reads the record of this key.
 pub fn open<R: Sealed>(key: &[u8], bytes: &[u8]) -> Result<R, SealError> {
     let table = R::TABLE.name();
-    if bytes.len() > MAX_RECORD {
-        return Err(SealError::TooLarge { table, length: bytes.len() });
-    }
-    let (&[format, schema, ref kept @ ..], contents) =
-        bytes.split_first_chunk::<HEADER>().ok_or(SealError::CutOff { table })?;
-    // The checksum first: what it does not cover says nothing, not even which schema it has.
-    if u64::from_le_bytes(*kept) != checksum(R::TABLE, key, format, schema, contents) {
-        return Err(SealError::Damaged { table });
-    }
-    if (format, schema) != (FORMAT, R::SCHEMA) {
-        return Err(SealError::Unknown { table, format, schema });
+    let (schema, contents) = unseal(R::TABLE, key, bytes)?;
+    if schema != R::SCHEMA {
+        return Err(SealError::Unknown { table, format: FORMAT, schema });
     }
     match bincode::serde::decode_from_slice(contents, encoding()) {
         Ok((record, read)) if read == contents.len() => Ok(record),
         Ok(_) | Err(_) => Err(SealError::Shape { table }),
     }
+}
+
+/// Which schema the record of this key has.
+pub fn schema_of(table: Table, key: &[u8], bytes: &[u8]) -> Result<u8, SealError> {
+    unseal(table, key, bytes).map(|(schema, _)| schema)
+}
+
+/// The schema and the contents, if the bytes are what was written.
+fn unseal<'b>(table: Table, key: &[u8], bytes: &'b [u8]) -> Result<(u8, &'b [u8]), SealError> {
+    let name = table.name();
+    if bytes.len() > MAX_RECORD {
+        return Err(SealError::TooLarge { table: name, length: bytes.len() });
+    }
+    let (&[format, schema, ref kept @ ..], contents) =
+        bytes.split_first_chunk::<HEADER>().ok_or(SealError::CutOff { table: name })?;
+    // The checksum first: what it does not cover says nothing, not even which schema it has.
+    if u64::from_le_bytes(*kept) != checksum(table, key, format, schema, contents) {
+        return Err(SealError::Damaged { table: name });
+    }
+    if format != FORMAT {
+        return Err(SealError::Unknown { table: name, format, schema });
+    }
+    Ok((schema, contents))
 }
 
 fn encoding() -> impl bincode::config::Config {

@@ -1,120 +1,111 @@
-//! The file of a ledger: created whole or not at all, readable by its owner alone, open in one process at a time.
+//! The file of a ledger: created whole or not at all, open in one process at a time, brought to this program's schema.
 
-use std::fs::{self, File, OpenOptions};
-use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use redb::{Database, DatabaseError};
-use thiserror::Error;
+use redb::{Database, DatabaseError, ReadOnlyDatabase, ReadableDatabase};
 
-use super::{Commit, RedbJournal};
-use crate::journal::JournalError;
-
-/// A ledger is nobody's business but its broker's.
-const OWNER_ONLY: u32 = 0o600;
-
-/// Why the file of a ledger cannot be created or opened.
-#[derive(Debug, Error)]
-pub enum FileError {
-    /// There is one already.
-    #[error("{} exists already and is not overwritten", .0.display())]
-    Exists(PathBuf),
-    /// There is none.
-    #[error("there is no ledger at {}", .0.display())]
-    Missing(PathBuf),
-    /// Another process has it open.
-    #[error("{} is open in another process: is a second broker running on the same data?", .0.display())]
-    InUse(PathBuf),
-    /// It is damaged, or not a ledger.
-    #[error("{} is not a ledger, or it is damaged", path.display())]
-    Damaged {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// The file system says no.
-    #[error("{}: the file system refuses", path.display())]
-    Io {
-        /// Which file.
-        path: PathBuf,
-        /// What it says.
-        source: io::Error,
-    },
-}
+use super::tables::Reading;
+use super::{Commit, RedbJournal, guarded, storage};
+use crate::backup;
+use crate::files::{FileError, create_whole, trust_only_the_disk, with_suffix};
+use crate::journal::{Journal, JournalError};
+use crate::migrate::{self, SCHEMA};
+use crate::rows::ReadRows;
 
 impl RedbJournal {
     /// Makes a new ledger. It appears under its name only when it is complete and on the disk.
     pub fn create(path: &Path, ledger: u128, commit: Commit) -> Result<Self, FileError> {
-        if path.exists() {
-            return Err(FileError::Exists(path.to_owned()));
-        }
-        let unfinished = unfinished_name(path);
-        let made = make(&unfinished, ledger, commit).and_then(|()| publish(&unfinished, path));
-        if made.is_err() {
-            // The first error is the one to tell; what is left over is overwritten by the next try.
-            drop(fs::remove_file(&unfinished));
-        }
-        made?;
+        Self::create_with(path, commit, |journal| {
+            journal.initialise(ledger).map_err(|error| unusable(path, error))
+        })?;
         Self::open(path, commit)
     }
 
-    /// Opens a ledger that is there.
+    /// Makes a new file that someone else fills.
+    pub(crate) fn create_with<T, E: From<FileError>>(
+        path: &Path,
+        commit: Commit,
+        fill: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        create_whole(path, |file| {
+            let database = Database::builder().create_file(file);
+            let database = database.map_err(|error| opening(path, error))?;
+            fill(&mut Self { database: Arc::new(database), commit, path: None })
+        })
+    }
+
+    /// Opens a ledger that is there. One of an older schema is brought to this program's, after a backup;
+    /// one of a newer schema is not touched.
     pub fn open(path: &Path, commit: Commit) -> Result<Self, FileError> {
         if !path.exists() {
             return Err(FileError::Missing(path.to_owned()));
         }
-        let database = Database::open(path).map_err(|error| opening(path, error))?;
-        let journal = Self { database, commit };
-        let damaged = |source: JournalError| FileError::Damaged {
-            path: path.to_owned(),
-            source: Box::new(source),
-        };
-        let reading = journal.reading().map_err(damaged)?;
-        crate::rows::read_meta(&reading).map_err(damaged)?;
+        trust_only_the_disk(path)?;
+        refuse_newer(path)?;
+        let database = guarded(|| Ok(Database::open(path)))
+            .map_err(|error| unusable(path, error))?
+            .map_err(|error| opening(path, error))?;
+        let path_kept = Some(path.to_owned());
+        let mut journal = Self { database: Arc::new(database), commit, path: path_kept };
+        let schema = journal.schema().map_err(|error| unusable(path, error))?;
+        check_schema(path, schema)?;
+        if schema < SCHEMA {
+            journal.upgrade(path, schema)?;
+        }
         Ok(journal)
+    }
+
+    fn schema(&self) -> Result<u8, JournalError> {
+        migrate::schema(&*self.reader().snapshot()?)
+    }
+
+    fn upgrade(&mut self, path: &Path, from: u8) -> Result<(), FileError> {
+        let copy = free_name(path, from);
+        backup::write_file(&*self.reader(), &copy)?;
+        self.write(migrate::migrate).map_err(|error| unusable(path, error))
     }
 }
 
-fn unfinished_name(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".new");
-    name.into()
+/// Looks without writing, where redb can: opening for writing changes the file.
+fn refuse_newer(path: &Path) -> Result<(), FileError> {
+    let look = || match ReadOnlyDatabase::open(path) {
+        // It was not closed, and has to be repaired before it can be read.
+        Err(DatabaseError::RepairAborted) => Ok(Ok(SCHEMA)),
+        Err(error) => Ok(Err(error)),
+        Ok(database) => {
+            let reading = Reading::new(&database.begin_read().map_err(storage)?)?;
+            migrate::schema(&reading as &dyn ReadRows).map(Ok)
+        }
+    };
+    let schema = guarded(look).map_err(|error| unusable(path, error))?;
+    check_schema(path, schema.map_err(|error| opening(path, error))?)
 }
 
-fn make(path: &Path, ledger: u128, commit: Commit) -> Result<(), FileError> {
-    let io = |source| FileError::Io { path: path.to_owned(), source };
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(true).mode(OWNER_ONLY);
-    let file = options.open(path).map_err(io)?;
-    // The mode above counts only for a file that was not there.
-    file.set_permissions(fs::Permissions::from_mode(OWNER_ONLY)).map_err(io)?;
-    let database = Database::builder().create_file(file).map_err(|error| opening(path, error))?;
-    let mut journal = RedbJournal { database, commit };
-    journal
-        .initialise(ledger)
-        .map_err(|source| FileError::Damaged { path: path.to_owned(), source: Box::new(source) })
+fn check_schema(path: &Path, found: u8) -> Result<(), FileError> {
+    if found > SCHEMA { Err(FileError::Newer { path: path.to_owned(), found }) } else { Ok(()) }
 }
 
-/// Gives a finished file its name, so that it is there after a power cut or was never there.
-fn publish(unfinished: &Path, path: &Path) -> Result<(), FileError> {
-    let io = |source| FileError::Io { path: path.to_owned(), source };
-    File::open(unfinished).and_then(|file| file.sync_all()).map_err(io)?;
-    // A hard link fails where a rename would overwrite what another process made in the meantime.
-    fs::hard_link(unfinished, path).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => FileError::Exists(path.to_owned()),
-        _ => io(error),
-    })?;
-    fs::remove_file(unfinished).map_err(io)?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all()).map_err(io)
+/// A name for the backup before an upgrade; earlier ones are kept.
+fn free_name(path: &Path, schema: u8) -> PathBuf {
+    let names = (0..).map(|number| {
+        let number = if number == 0 { String::new() } else { format!(".{number}") };
+        with_suffix(path, &format!(".schema-{schema}{number}.backup"))
+    });
+    names.into_iter().find(|name| !name.exists()).unwrap_or_else(|| with_suffix(path, ".backup"))
 }
 
 fn opening(path: &Path, error: DatabaseError) -> FileError {
-    let path = path.to_owned();
     match error {
-        DatabaseError::DatabaseAlreadyOpen => FileError::InUse(path),
-        other => FileError::Damaged { path, source: Box::new(redb::Error::from(other)) },
+        DatabaseError::DatabaseAlreadyOpen => FileError::InUse(path.to_owned()),
+        other => unusable(path, storage(other)),
+    }
+}
+
+/// The disk's fault, or the file's.
+fn unusable(path: &Path, error: JournalError) -> FileError {
+    match error {
+        JournalError::Disk(source) => FileError::Io { path: path.to_owned(), source },
+        other => FileError::damaged(path, other),
     }
 }

@@ -2,7 +2,7 @@
 
 use redb::{ReadTransaction, ReadableTable, TableDefinition, WriteTransaction};
 
-use super::storage;
+use super::{guarded, storage};
 use crate::journal::JournalError;
 use crate::records::Table;
 use crate::rows::{ReadRows, Show, WriteRows};
@@ -67,13 +67,22 @@ fn each_from(
     Ok(())
 }
 
+fn count(table: &impl ReadableTable<&'static [u8], &'static [u8]>) -> Result<usize, JournalError> {
+    let rows = table.len().map_err(storage)?;
+    Ok(usize::try_from(rows).unwrap_or(usize::MAX))
+}
+
 impl ReadRows for Reading {
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, JournalError> {
-        get(&self.tables[table as usize], key)
+        guarded(|| get(&self.tables[table as usize], key))
     }
 
     fn each_from(&self, table: Table, from: &[u8], show: Show<'_>) -> Result<(), JournalError> {
-        each_from(&self.tables[table as usize], from, show)
+        guarded(|| each_from(&self.tables[table as usize], from, show))
+    }
+
+    fn count(&self, table: Table) -> Result<usize, JournalError> {
+        count(&self.tables[table as usize])
     }
 }
 
@@ -84,6 +93,10 @@ impl ReadRows for Writing<'_> {
 
     fn each_from(&self, table: Table, from: &[u8], show: Show<'_>) -> Result<(), JournalError> {
         each_from(&self.tables[table as usize], from, show)
+    }
+
+    fn count(&self, table: Table) -> Result<usize, JournalError> {
+        count(&self.tables[table as usize])
     }
 }
 

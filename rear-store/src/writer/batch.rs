@@ -1,11 +1,26 @@
-//! One batch: decide each command, commit all, answer everyone.
+//! One batch: decide each command, commit all, show it to readers, answer everyone.
 
-use rear_engine::{Command, Decision, Subject, decide};
+use std::sync::PoisonError;
+
+use rear_engine::{Command, Decision, Fleet, Subject, Timestamp, decide};
 
 use super::order::{Turn, sort, turn};
-use super::{Answer, MAX_DUE, Reply, Submission, SubmitError, Writer};
+use super::{MAX_DUE, Reply, Submission, Work, Writer};
+use crate::chain::chain;
 use crate::journal::Batch;
+use crate::position::Position;
+use crate::records::meta::Meta;
+use crate::steps::step;
+use crate::store::{Answer, SubmitError};
 use crate::timekeeper::Reading;
+use crate::view::View;
+
+/// What time alone brings about.
+const DUE: [Command; 3] = [
+    Command::Expire { limit: MAX_DUE },
+    Command::MarkStale { limit: MAX_DUE },
+    Command::Retire { limit: MAX_DUE },
+];
 
 /// Someone who is answered once the batch is durable.
 struct Waiting {
@@ -22,33 +37,59 @@ struct Draft {
     failure: Option<String>,
 }
 
+impl Draft {
+    fn new(position: Position, now: Timestamp) -> Self {
+        let batch = Batch::empty(position, now);
+        Self { batch, durable: false, waiting: Vec::new(), failure: None }
+    }
+}
+
 impl Writer {
     /// Decides, commits and answers. An error is the end: it was told to everyone in the batch.
-    pub(super) fn process(&mut self, mut submissions: Vec<Submission>) -> Result<(), String> {
-        sort(&mut submissions);
-        let reading = self.timekeeper.read(self.clock.read());
-        let mut draft = Draft {
-            batch: Batch {
-                position: self.position,
-                time_mark: reading.now,
-                changes: Vec::new(),
-                events: Vec::new(),
-            },
-            durable: false,
-            waiting: Vec::new(),
-            failure: None,
+    pub(super) fn process(&mut self, work: Vec<Work>) -> Result<(), String> {
+        step!("taken");
+        let (mut submissions, confirmations) = part(work);
+        let reading = self.look_at_the_clock(!confirmations.is_empty());
+        let mut draft = Draft::new(self.position, reading.now);
+        draft.waiting.extend(confirmations);
+        sort(&mut submissions, &self.settings.priorities);
+        self.decide_all(submissions, reading, &mut draft);
+        step!("decided");
+        let Draft { mut batch, durable, waiting, failure } = draft;
+        let outcome = match failure {
+            Some(why) => Err(why),
+            None if durable => self.commit(&mut batch),
+            None => Ok(()),
         };
+        step!("committed");
+        let outcome = outcome.and_then(|()| self.show(batch));
+        step!("shown");
+        self.answer(waiting, &outcome);
+        step!("answered");
+        outcome.or_else(|why| self.rebuild(&why))
+    }
+
+    fn look_at_the_clock(&mut self, confirmed: bool) -> Reading {
+        let clocks = self.clock.read();
+        let keeper = &mut self.timekeeper;
+        let reading = if confirmed { keeper.confirm(clocks) } else { keeper.read(clocks) };
+        self.shared.health.send_if_modified(|health| {
+            let changed = health.alarm.is_some() != reading.alarm.is_some();
+            health.alarm = reading.alarm;
+            changed
+        });
+        reading
+    }
+
+    fn decide_all(&mut self, submissions: Vec<Submission>, reading: Reading, draft: &mut Draft) {
         let mut rest = submissions.into_iter().peekable();
         while let Some(ending) = rest.next_if(|next| turn(&next.command) == Turn::Endings) {
-            self.decide_one(ending, reading, &mut draft);
+            self.decide_one(ending, reading, draft);
         }
-        self.end_what_is_due(reading, &mut draft);
+        self.end_what_is_due(reading, draft);
         for submission in rest {
-            self.decide_one(submission, reading, &mut draft);
+            self.decide_one(submission, reading, draft);
         }
-        let outcome = self.commit(&mut draft);
-        self.answer(draft.waiting, &outcome);
-        outcome.or_else(|why| self.rebuild(&why))
     }
 
     fn decide_one(&mut self, submission: Submission, reading: Reading, draft: &mut Draft) {
@@ -76,15 +117,22 @@ impl Writer {
         if reading.alarm.is_some() {
             return;
         }
-        for command in [Command::Expire { limit: MAX_DUE }, Command::MarkStale { limit: MAX_DUE }] {
+        for command in DUE {
             match decide(&self.fleet, command, reading.now) {
                 Ok(due) => self.accept(due, draft),
                 Err(refusal) => draft.failure = Some(refusal.to_string()),
             }
         }
+        match self.trimming.due(reading.now) {
+            Ok(through) => {
+                draft.batch.trim_through = through;
+                draft.durable |= through.is_some();
+            }
+            Err(error) => draft.failure = Some(chain(&error)),
+        }
     }
 
-    /// True in memory at once, so that the next decision sees it.
+    /// True in the writer's memory at once, so that the next decision sees it.
     fn accept(&mut self, decision: Decision, draft: &mut Draft) {
         draft.durable |= decision.is_durable();
         draft.batch.changes.extend(decision.changes.iter().cloned());
@@ -94,23 +142,30 @@ impl Writer {
         }
     }
 
-    fn commit(&mut self, draft: &mut Draft) -> Result<(), String> {
-        if let Some(why) = draft.failure.take() {
-            return Err(why);
+    fn commit(&mut self, batch: &mut Batch) -> Result<(), String> {
+        batch.position = self.position.next().ok_or("the history is full")?;
+        self.journal.commit(batch).map_err(|error| chain(&error))?;
+        self.position = batch.position;
+        self.trimming.committed(batch).map_err(|error| chain(&error))
+    }
+
+    /// Now that it is durable, readers may see it.
+    fn show(&mut self, batch: Batch) -> Result<(), String> {
+        let news = !batch.events.is_empty() || !batch.changes.is_empty();
+        let touched = {
+            let mut view = self.shared.view.write().unwrap_or_else(PoisonError::into_inner);
+            view.pass(batch.time_mark);
+            view.follow(batch).map_err(|divergence| divergence.to_string())?
+        };
+        if news {
+            self.shared.subscribers.tell(self.position, &touched);
         }
-        if !draft.durable {
-            return Ok(());
-        }
-        let next = self.position.next().ok_or("the history is full")?;
-        draft.batch.position = next;
-        self.journal.commit(&draft.batch).map_err(|error| chain(&error))?;
-        self.position = next;
         Ok(())
     }
 
     fn answer(&self, waiting: Vec<Waiting>, outcome: &Result<(), String>) {
         for Waiting { reply, subject } in waiting {
-            let answer = match outcome {
+            reply(match outcome {
                 Err(why) => Err(SubmitError::NotDurable(why.clone())),
                 Ok(()) => Ok(Answer {
                     position: self.position,
@@ -119,8 +174,7 @@ impl Writer {
                         Subject::Cluster(_) | Subject::Fleet => None,
                     },
                 }),
-            };
-            reply(answer);
+            });
         }
     }
 
@@ -129,27 +183,37 @@ impl Writer {
     fn rebuild(&mut self, why: &str) -> Result<(), String> {
         let stopped = |also: String| format!("{why}; then: {also}");
         let contents = self.journal.load().map_err(|error| stopped(chain(&error)))?;
-        self.position = contents.meta.position;
+        let meta = contents.meta;
         let now = self.timekeeper.mark();
-        let fleet = contents.into_fleet(self.policy.clone(), now);
+        let fleet = contents.into_fleet(self.settings.policy.clone(), now);
         self.fleet = fleet.map_err(|divergence| stopped(divergence.to_string()))?;
         // redb accepts nothing more after an error of the disk: an empty commit tells.
-        let next = self.position.next().ok_or("the history is full")?;
-        let empty =
-            Batch { position: next, time_mark: now, changes: Vec::new(), events: Vec::new() };
+        let next = meta.position.next().ok_or("the history is full")?;
+        let empty = Batch::empty(next, now);
         self.journal.commit(&empty).map_err(|error| stopped(chain(&error)))?;
         self.position = next;
+        self.show_anew(&Meta { position: next, ..meta }, self.fleet.clone());
         Ok(())
+    }
+
+    /// A commit that failed may have happened all the same: everyone looks again.
+    fn show_anew(&self, meta: &Meta, fleet: Fleet) {
+        let view = View::new(fleet, meta, self.timekeeper.mark());
+        *self.shared.view.write().unwrap_or_else(PoisonError::into_inner) = view;
+        self.shared.subscribers.tell_everyone(meta.position);
     }
 }
 
-/// An error with everything that led to it.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text = format!("{text}: {error}");
-        source = error.source();
+/// Commands, and those who confirm the clock.
+fn part(work: Vec<Work>) -> (Vec<Submission>, Vec<Waiting>) {
+    let (mut submissions, mut confirmations) = (Vec::with_capacity(work.len()), Vec::new());
+    for work in work {
+        match work {
+            Work::Decide(submission) => submissions.push(submission),
+            Work::ConfirmClock(reply) => {
+                confirmations.push(Waiting { reply, subject: Subject::Fleet });
+            }
+        }
     }
-    text
+    (submissions, confirmations)
 }

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use rear_engine::Command;
 
 use super::Submission;
+use crate::settings::PriorityCaps;
 
 /// What frees capacity goes before what takes it; in between, what is due ends and clusters speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +21,8 @@ pub(super) fn turn(command: &Command) -> Turn {
         | Command::Reject { .. }
         | Command::Renew { .. }
         | Command::Activate { .. }
-        | Command::Expire { .. } => Turn::Endings,
+        | Command::Expire { .. }
+        | Command::Retire { .. } => Turn::Endings,
         Command::Advertise { .. }
         | Command::Hear { .. }
         | Command::MarkStale { .. }
@@ -30,19 +32,22 @@ pub(super) fn turn(command: &Command) -> Turn {
     }
 }
 
-/// Sorts by turn, grants by priority; the order of arrival decides among equals.
-pub(super) fn sort(submissions: &mut [Submission]) {
+/// Sorts by turn, grants by the priority that counts; the order of arrival decides among equals.
+pub(super) fn sort(submissions: &mut [Submission], priorities: &PriorityCaps) {
     let priority = |command: &Command| match command {
-        Command::Reserve { ask, .. } => ask.terms().priority,
+        Command::Reserve { ask, .. } => priorities.counted(ask.requester(), ask.terms().priority),
         _ => 0,
     };
-    submissions
-        .sort_by_key(|waiting| (turn(&waiting.command), Reverse(priority(&waiting.command))));
+    submissions.sort_by_cached_key(|waiting| {
+        (turn(&waiting.command), Reverse(priority(&waiting.command)))
+    });
 }
+
+/// About how many bytes one record adds to a batch.
+pub(super) const RECORD: usize = 512;
 
 /// About how many bytes a command adds to a batch.
 pub(super) fn weight(command: &Command) -> usize {
-    const RECORD: usize = 512;
     match command {
         Command::Advertise { advertisement, holding, .. } => {
             let held = holding.as_ref().map_or(0, Vec::len);
@@ -56,6 +61,7 @@ pub(super) fn weight(command: &Command) -> usize {
         | Command::Release { .. }
         | Command::Expire { .. }
         | Command::MarkStale { .. }
+        | Command::Retire { .. }
         | Command::Forget { .. }
         | Command::EndRecovery { .. } => RECORD,
     }

@@ -39,12 +39,7 @@ impl History {
         self.position = self.position.next().unwrap();
         let seconds = i64::try_from(self.dice.below(120)).unwrap();
         self.now = self.now.plus(Duration::from_seconds(seconds));
-        let mut batch = Batch {
-            position: self.position,
-            time_mark: self.now,
-            changes: Vec::new(),
-            events: Vec::new(),
-        };
+        let mut batch = Batch::empty(self.position, self.now);
         if !self.started {
             self.started = true;
             batch.changes = first_clusters(self.now);

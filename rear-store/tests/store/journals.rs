@@ -2,7 +2,7 @@
 
 use rear_engine::testing::{cluster, id};
 use rear_engine::{Change, Event, Happening, Subject, Timestamp};
-use rear_store::{Batch, Commit, Journal, JournalError, Memory, Position, RedbJournal};
+use rear_store::{Batch, Commit, EventId, Journal, JournalError, Memory, Position, RedbJournal};
 
 use super::disk::Disk;
 use super::history::{History, assert_same};
@@ -29,12 +29,7 @@ fn at(number: u64) -> Position {
 }
 
 fn empty(number: u64) -> Batch {
-    Batch {
-        position: at(number),
-        time_mark: Timestamp::from_seconds(i64::try_from(number).unwrap()),
-        changes: Vec::new(),
-        events: Vec::new(),
-    }
+    Batch::empty(at(number), Timestamp::from_seconds(i64::try_from(number).unwrap()))
 }
 
 #[test]
@@ -91,7 +86,7 @@ fn a_batch_that_fails_in_the_middle_leaves_nothing() {
         });
         assert!(matches!(journal.commit(&batch), Err(JournalError::Missing("advertisements"))));
         assert_eq!(journal.load().unwrap(), before);
-        assert!(journal.events_after(at(1), 10).unwrap().is_empty());
+        assert!(journal.reader().events_after(at(1).into(), 10).unwrap().is_empty());
     });
 }
 
@@ -111,12 +106,16 @@ fn events_are_read_in_order_from_any_position() {
             let events = events.into_iter().map(event).collect();
             journal.commit(&Batch { events, ..empty(number) }).unwrap();
         }
-        let all = journal.events_after(at(0), 10).unwrap();
-        assert_eq!(all, [(at(1), event(1)), (at(1), event(2)), (at(3), event(3))]);
-        assert_eq!(journal.events_after(at(1), 10).unwrap(), [(at(3), event(3))]);
-        assert_eq!(journal.events_after(at(0), 2).unwrap().len(), 2);
-        assert!(journal.events_after(at(3), 10).unwrap().is_empty());
-        assert!(journal.events_after(at(u64::MAX), 10).unwrap().is_empty());
+        let all = journal.reader().events_after(at(0).into(), 10).unwrap();
+        let told = |number, place, what| (EventId { position: at(number), place }, event(what));
+        assert_eq!(all, [told(1, 0, 1), told(1, 1, 2), told(3, 0, 3)]);
+        let between = EventId { position: at(1), place: 0 };
+        let rest = journal.reader().events_after(between, 10).unwrap();
+        assert_eq!(rest, [told(1, 1, 2), told(3, 0, 3)]);
+        assert_eq!(journal.reader().events_after(at(1).into(), 10).unwrap(), [told(3, 0, 3)]);
+        assert_eq!(journal.reader().events_after(at(0).into(), 2).unwrap().len(), 2);
+        assert!(journal.reader().events_after(at(3).into(), 10).unwrap().is_empty());
+        assert!(journal.reader().events_after(at(u64::MAX).into(), 10).unwrap().is_empty());
     });
 }
 
@@ -190,7 +189,8 @@ fn the_file_and_the_memory_hold_the_same() {
             }
             assert_eq!(file.load().unwrap(), model.load().unwrap());
         }
-        let events = |journal: &dyn Journal| journal.events_after(at(0), 1000).unwrap();
+        let events =
+            |journal: &dyn Journal| journal.reader().events_after(at(0).into(), 1000).unwrap();
         assert_eq!(events(&file), events(&model));
         memory = model;
     }

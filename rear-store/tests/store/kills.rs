@@ -20,12 +20,20 @@ const KILLS: u64 = 100;
 const LEDGER: &str = "REAR_TEST_LEDGER";
 const FIRST_ID: &str = "REAR_TEST_FIRST_ID";
 
+/// Tells the child at which step of a commit it dies, and at which time that it gets there.
+const STEP: &str = "REAR_TEST_STEP";
+const TIMES: &str = "REAR_TEST_TIMES";
+
+/// Every step of the writer, in order.
+const STEPS: [&str; 6] = ["taken", "decided", "written", "committed", "shown", "answered"];
+
 /// Not a claim of its own: what the killed process does. Without the environment it has nothing to do.
 #[test]
 fn the_process_that_is_killed() {
     let (Some(path), Ok(first)) = (std::env::var_os(LEDGER), std::env::var(FIRST_ID)) else {
         return;
     };
+    die_where_told();
     let journal = RedbJournal::open(Path::new(&path), Commit::TwoPhase).unwrap();
     let clock = SystemClock::default();
     let now = clock.read().wall;
@@ -42,6 +50,18 @@ fn the_process_that_is_killed() {
             scope.spawn(|| write_until_killed(&store, &next));
         }
     });
+}
+
+/// Dies at the n-th time that a step is reached, if the environment says so.
+fn die_where_told() {
+    let (Ok(step), Ok(times)) = (std::env::var(STEP), std::env::var(TIMES)) else { return };
+    let left = AtomicU64::new(times.parse().unwrap());
+    fail::cfg_callback(step, move || {
+        if left.fetch_sub(1, Ordering::SeqCst) == 1 {
+            std::process::abort();
+        }
+    })
+    .unwrap();
 }
 
 fn write_until_killed(store: &Store, next: &AtomicU64) {
@@ -89,15 +109,47 @@ fn whatever_was_acknowledged_survives_a_kill() {
     assert!(acknowledged.reserved.len() as u64 > kills, "the processes did something");
 }
 
-fn run_and_kill(path: &Path, first: u64, dice: &mut Dice, acknowledged: &mut Acknowledged) {
-    let mut child = Process::new(std::env::current_exe().unwrap())
+#[test]
+fn a_process_that_dies_between_any_two_steps_keeps_what_it_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.redb");
+    drop(RedbJournal::create(&path, 9, Commit::TwoPhase).unwrap());
+    let mut acknowledged = Acknowledged::default();
+    let mut round = 0;
+    for step in STEPS {
+        for times in [1, 2, 3, 7, 20] {
+            round += 1;
+            let mut child = child(&path, round * 1_000_000)
+                .env(STEP, step)
+                .env(TIMES, times.to_string())
+                .spawn()
+                .unwrap();
+            let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+            lines.map_while(Result::ok).for_each(|line| {
+                acknowledged.hear(&line);
+            });
+            let ended = child.wait().unwrap();
+            assert_eq!(ended.code(), None, "{step}: it was to die, and it ended with {ended}");
+            check(&path, &acknowledged, round);
+        }
+    }
+    assert!(acknowledged.reserved.len() > STEPS.len() * 5, "the processes did something");
+}
+
+/// This program again, as the process that dies.
+fn child(path: &Path, first: u64) -> Process {
+    let mut child = Process::new(std::env::current_exe().unwrap());
+    child
         .args(["--exact", "kills::the_process_that_is_killed", "--nocapture"])
         .env(LEDGER, path)
         .env(FIRST_ID, first.to_string())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+        .stderr(Stdio::null());
+    child
+}
+
+fn run_and_kill(path: &Path, first: u64, dice: &mut Dice, acknowledged: &mut Acknowledged) {
+    let mut child = child(path, first).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let lines_before_the_kill = dice.below(40);
     let mut heard = 0;

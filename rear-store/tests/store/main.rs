@@ -2,13 +2,22 @@
 // A test that is surprised should fail at once.
 #![allow(clippy::unwrap_used)]
 
+mod backups;
 mod crashes;
+mod crowd;
+mod damage;
 mod disk;
+mod feeds;
 mod files;
 mod history;
 mod journals;
 mod kills;
-mod positions;
+mod machines;
+mod migrations;
 mod records;
+mod sizes;
+mod stage;
 mod time;
+mod verifies;
+mod views;
 mod writers;

@@ -16,14 +16,14 @@ use rear_engine::{
     Actor, Ask, Duration, Event, Happening, ReservationId, Resources, Strategy, Subject, Terms,
     Timestamp,
 };
-use rear_store::Position;
 use rear_store::records::cluster::ClusterRecord;
 use rear_store::records::event::{self, EventRecord};
 use rear_store::records::ledger::LedgerRecord;
-use rear_store::records::meta::{self, Meta, MetaRecord};
+use rear_store::records::meta::{self, Meta, MetaRecord, MetaRecordV1};
 use rear_store::records::reservation::{self, ReservationRecord};
 use rear_store::records::seal::{open, seal};
 use rear_store::records::{InvalidField, MAX_RECORD, SealError, Sealed, Table};
+use rear_store::{EventId, Position};
 use serde::{Deserialize, Serialize};
 
 fn now() -> Timestamp {
@@ -154,7 +154,8 @@ fn every_phase_and_every_event_comes_back() {
         assert_eq!(reservation_through_bytes(&reservation), reservation);
     }
     for (place, event) in (0..).zip(events()) {
-        let key = event::key_of(Position { incarnation: 1, number: 7 }, place);
+        let key =
+            event::key_of(EventId { position: Position { incarnation: 1, number: 7 }, place });
         let bytes = seal(&key, &EventRecord::from(&event)).unwrap();
         let back = Event::try_from(open::<EventRecord>(&key, &bytes).unwrap()).unwrap();
         assert_eq!(back, event);
@@ -311,7 +312,9 @@ fn keys_sort_as_what_they_stand_for() {
     let early = reservation::key_of(ReservationId::from_bits(0x00ff));
     let late = reservation::key_of(ReservationId::from_bits(0x0100));
     assert!(early < late);
-    let at = |incarnation, number, place| event::key_of(Position { incarnation, number }, place);
+    let at = |incarnation, number, place| {
+        event::key_of(EventId { position: Position { incarnation, number }, place })
+    };
     let keys = [at(1, 255, 9), at(1, 256, 0), at(1, 256, 1), at(2, 0, 0)];
     assert!(keys.is_sorted());
 }
@@ -327,28 +330,39 @@ fn golden_records_stay_readable() {
         position: Position { incarnation: 2, number: 41 },
         recovered_through: 1,
         time_mark: now(),
+        trimmed_through: Position { incarnation: 2, number: 40 },
     };
-    golden("meta-1", meta::KEY, &MetaRecord::from(meta));
+    golden("meta-2", meta::KEY, &MetaRecord::from(meta));
     assert_eq!(Meta::from(MetaRecord::from(meta)), meta);
+    let first = unhex(golden_text("meta-1").trim());
+    let first = Meta::from(open::<MetaRecordV1>(meta::KEY, &first).unwrap());
+    assert_eq!(first, Meta { trimmed_through: Position::start_of(0), ..meta });
     golden("cluster-1", b"rome", &ClusterRecord::from(&remembered()));
     golden("ledger-1", b"rome", &LedgerRecord::from(all_resources("1", "2Gi", "3", "4Gi")));
     for (place, event) in (0..).zip(events()) {
-        let key = event::key_of(Position { incarnation: 1, number: 7 }, place);
+        let key =
+            event::key_of(EventId { position: Position { incarnation: 1, number: 7 }, place });
         golden(&format!("event-1-{place:02}"), &key, &EventRecord::from(&event));
     }
 }
 
 /// Compares with the committed bytes; with `BLESS=1` in the environment it writes what is missing.
 fn golden<R: Sealed + PartialEq + std::fmt::Debug>(name: &str, key: &[u8], record: &R) {
-    let path: PathBuf =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/store/golden/{name}.hex"));
+    let path = golden_path(name);
     if !path.exists() && std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, hex(&seal(key, record).unwrap()) + "\n").unwrap();
     }
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let bytes = unhex(text.trim());
+    let bytes = unhex(golden_text(name).trim());
     assert_eq!(open::<R>(key, &bytes).unwrap(), *record, "{name}");
     assert_eq!(seal(key, record).unwrap(), bytes, "{name} is written as it always was");
+}
+
+fn golden_path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/store/golden/{name}.hex"))
+}
+
+fn golden_text(name: &str) -> String {
+    std::fs::read_to_string(golden_path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -1,168 +1,19 @@
 //! The writer: one decision at a time, many in one commit, an answer only for what is durable.
 
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::thread;
 
-use rear_engine::testing::{advertisement, cluster, id, resources};
-use rear_engine::{
-    Actor, Ask, Command, Duration, Event, Phase, Policy, Refusal, Resources, Terms, Timestamp,
-};
-use rear_store::clock::Clock;
-use rear_store::timekeeper::Clocks;
-use rear_store::writer::MAX_WAITING;
+use rear_engine::testing::{cluster, id, resources};
+use rear_engine::{Actor, Ask, Command, Duration, Phase, Refusal, Terms};
+use rear_store::settings::PriorityCaps;
+use rear_store::store::MAX_WAITING;
 use rear_store::{
-    Answer, Batch, Commit, Contents, Journal, JournalError, Memory, Position, RedbJournal, Store,
-    SubmitError,
+    Answer, Batch, Commit, Journal, JournalError, Reader, RedbJournal, Settings, Store, SubmitError,
 };
 
 use super::disk::Disk;
-
-/// Clocks that a test sets, in seconds.
-#[derive(Clone, Default)]
-struct Hands {
-    wall: Arc<AtomicI64>,
-    monotonic: Arc<AtomicI64>,
-}
-
-impl Hands {
-    fn start() -> Self {
-        let hands = Self::default();
-        hands.wall.store(1_800_000_000, Ordering::SeqCst);
-        hands
-    }
-
-    fn now(&self) -> Timestamp {
-        Timestamp::from_seconds(self.wall.load(Ordering::SeqCst))
-    }
-
-    fn pass(&self, seconds: i64) {
-        self.wall.fetch_add(seconds, Ordering::SeqCst);
-        self.monotonic.fetch_add(seconds, Ordering::SeqCst);
-    }
-
-    fn jump(&self, seconds: i64) {
-        self.wall.fetch_add(seconds, Ordering::SeqCst);
-    }
-}
-
-impl Clock for Hands {
-    fn read(&self) -> Clocks {
-        Clocks {
-            wall: self.now(),
-            monotonic: Duration::from_seconds(self.monotonic.load(Ordering::SeqCst)),
-        }
-    }
-}
-
-/// A journal that a test looks into, holds up, and breaks.
-#[derive(Clone)]
-struct Watched {
-    inner: Arc<Mutex<Memory>>,
-    commits: Arc<AtomicUsize>,
-    /// How many commits succeed before one fails; negative: never.
-    until_failure: Arc<AtomicI64>,
-    /// Whether it fails for good.
-    for_good: bool,
-    /// Each commit waits for a word.
-    gate: Option<Arc<Mutex<Receiver<()>>>>,
-}
-
-impl Watched {
-    fn new() -> Self {
-        Self {
-            inner: Arc::new(Mutex::new(Memory::new(7, 1, 1).unwrap())),
-            commits: Arc::default(),
-            until_failure: Arc::new(AtomicI64::new(-1)),
-            for_good: false,
-            gate: None,
-        }
-    }
-
-    fn gated() -> (Self, SyncSender<()>) {
-        let (open, gate) = sync_channel(1000);
-        (Self { gate: Some(Arc::new(Mutex::new(gate))), ..Self::new() }, open)
-    }
-
-    fn fail_after(&self, commits: i64) {
-        self.until_failure.store(commits, Ordering::SeqCst);
-    }
-
-    fn commits(&self) -> usize {
-        self.commits.load(Ordering::SeqCst)
-    }
-
-    fn contents(&self) -> Contents {
-        self.inner.lock().unwrap().load().unwrap()
-    }
-}
-
-impl Journal for Watched {
-    fn commit(&mut self, batch: &Batch) -> Result<(), JournalError> {
-        self.commits.fetch_add(1, Ordering::SeqCst);
-        if let Some(gate) = &self.gate {
-            gate.lock().unwrap().recv().unwrap();
-        }
-        let left = self.until_failure.load(Ordering::SeqCst);
-        if left == 0 {
-            if !self.for_good {
-                self.until_failure.store(-1, Ordering::SeqCst);
-            }
-            return Err(JournalError::Storage("the disk is full".into()));
-        }
-        if left > 0 {
-            self.until_failure.store(left - 1, Ordering::SeqCst);
-        }
-        self.inner.lock().unwrap().commit(batch)
-    }
-
-    fn load(&self) -> Result<Contents, JournalError> {
-        self.inner.lock().unwrap().load()
-    }
-
-    fn events_after(
-        &self,
-        position: Position,
-        limit: usize,
-    ) -> Result<Vec<(Position, Event)>, JournalError> {
-        self.inner.lock().unwrap().events_after(position, limit)
-    }
-}
-
-fn start(journal: impl Journal + Send + 'static, hands: &Hands) -> Store {
-    Store::start(journal, Policy::default(), hands.clone()).unwrap()
-}
-
-fn advertise(cpu: &str, memory: &str, hands: &Hands) -> Command {
-    Command::Advertise {
-        cluster: cluster("p"),
-        advertisement: Box::new(advertisement(cpu, memory, hands.now())),
-        holding: None,
-    }
-}
-
-fn reserve_with(number: u128, cpu: &str, terms: Terms) -> Command {
-    let ask = Ask::new(cluster("r"), resources(cpu, "1Mi"), terms).unwrap();
-    Command::Reserve {
-        id: id(number),
-        ask: Box::new(ask),
-        key: None,
-        by: Actor::Cluster(cluster("r")),
-    }
-}
-
-fn reserve(number: u128, cpu: &str) -> Command {
-    reserve_with(number, cpu, Terms::default())
-}
-
-fn release(number: u128) -> Command {
-    Command::Release { id: id(number), by: Actor::Cluster(cluster("r")) }
-}
-
-fn live_total(contents: &Contents) -> Resources {
-    contents.ledgers.iter().find(|(id, _)| *id == cluster("p")).unwrap().1
-}
+use super::stage::{Hands, Watched, advertise, live_total, release, reserve, reserve_with, start};
 
 /// Many callers at once; how many were granted, and how many refused for lack of room.
 fn rush(store: &Store, callers: u128, each: u128, cpu: &str) -> (usize, usize) {
@@ -291,7 +142,7 @@ fn a_failed_commit_is_told_and_leaves_nothing_behind() {
 #[test]
 fn a_journal_that_fails_for_good_stops_the_store() {
     let hands = Hands::start();
-    let journal = Watched { for_good: true, ..Watched::new() };
+    let journal = Watched::that_fails_for_good();
     let store = start(journal.clone(), &hands);
     store.submit(advertise("2", "1Gi", &hands)).unwrap();
     journal.fail_after(0);
@@ -396,4 +247,126 @@ fn a_restart_goes_on_where_it_was() {
     let after = store.submit(release(1)).unwrap();
     assert_eq!(Some(after.position), before.position.next());
     store.submit(reserve(3, "4")).unwrap();
+}
+
+#[test]
+fn a_clock_that_jumped_is_believed_when_someone_confirms_it() {
+    let hands = Hands::start();
+    let journal = Watched::new();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    let short = Terms { duration: Some(Duration::from_seconds(30)), ..Terms::default() };
+    store.submit(reserve_with(1, "1", short)).unwrap();
+    let mut health = store.health();
+    assert_eq!(health.borrow_and_update().alarm, None);
+    hands.jump(100_000);
+    assert!(matches!(store.submit(reserve(2, "1")), Err(SubmitError::ClockJumped(_))));
+    assert!(health.has_changed().unwrap());
+    let alarm = health.borrow_and_update().alarm.unwrap();
+    assert_eq!(alarm.ahead_by, Duration::from_seconds(100_000));
+    store.confirm_clock().unwrap();
+    assert!(health.has_changed().unwrap());
+    assert_eq!(health.borrow_and_update().alarm, None);
+    assert!(!journal.contents().reservations[0].phase.is_live(), "now its end has come");
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    store.submit(reserve(3, "1")).unwrap();
+}
+
+#[test]
+fn a_cap_takes_the_urgency_out_of_a_priority() {
+    let caps =
+        PriorityCaps { others: Some(5), named: [(cluster("vip"), 100), (cluster("r"), 1)].into() };
+    assert_eq!(caps.counted(&cluster("vip"), 200), 100);
+    assert_eq!(caps.counted(&cluster("vip"), 7), 7);
+    assert_eq!(caps.counted(&cluster("r"), 9), 1);
+    assert_eq!(caps.counted(&cluster("other"), 9), 5);
+    assert_eq!(PriorityCaps::default().counted(&cluster("r"), i32::MAX), i32::MAX);
+
+    let hands = Hands::start();
+    let (journal, open) = Watched::gated();
+    open.send(()).unwrap();
+    let settings = Settings { priorities: caps, ..Settings::default() };
+    let store = Store::start(journal.clone(), settings, hands.clone()).unwrap();
+    store.submit(advertise("1", "1Gi", &hands)).unwrap();
+    let (told, outcomes) = channel();
+    store.submit_with(Command::Hear { cluster: cluster("x") }, |_| {});
+    while journal.commits() == 1 {
+        thread::yield_now();
+    }
+    // `r` shouts, and counts less than `s` who speaks.
+    let submit = |number, requester: &str, priority| {
+        let told = told.clone();
+        let terms = Terms { priority, ..Terms::default() };
+        let ask = Ask::new(cluster(requester), resources("1", "1Mi"), terms).unwrap();
+        let by = Actor::Cluster(cluster(requester));
+        let command = Command::Reserve { id: id(number), ask: Box::new(ask), key: None, by };
+        store.submit_with(command, move |outcome| told.send((number, outcome.is_ok())).unwrap());
+    };
+    submit(1, "r", 1000);
+    submit(2, "s", 2);
+    for _ in 0..2 {
+        open.send(()).unwrap();
+    }
+    let mut outcomes: Vec<_> = outcomes.iter().take(2).collect();
+    outcomes.sort_unstable();
+    assert_eq!(outcomes, [(1, false), (2, true)]);
+    let kept = &journal.contents().reservations;
+    assert_eq!(kept[0].ask.terms().priority, 2);
+}
+
+#[test]
+fn whoever_waits_for_a_store_that_stops_is_told() {
+    let hands = Hands::start();
+    let journal = Watched::that_fails_for_good();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("2", "1Gi", &hands)).unwrap();
+    let mut health = store.health();
+    health.mark_unchanged();
+    journal.fail_after(0);
+    assert!(store.submit(reserve(1, "2")).is_err());
+    while !health.has_changed().unwrap() {
+        thread::yield_now();
+    }
+    let failure = health.borrow().failure.clone().unwrap();
+    assert!(failure.contains("the disk is full"), "{failure}");
+    // What is durable can still be read.
+    assert_eq!(store.view().counts().clusters, 1);
+    assert!(matches!(store.confirm_clock(), Err(SubmitError::Stopped(_))));
+}
+
+#[test]
+fn a_panic_of_the_writer_is_told_like_any_other_end() {
+    struct Panics(Watched);
+    impl Journal for Panics {
+        fn commit(&mut self, _: &Batch) -> Result<(), JournalError> {
+            panic!("as the test told it to")
+        }
+        fn reader(&self) -> std::sync::Arc<dyn Reader> {
+            self.0.reader()
+        }
+    }
+    let hands = Hands::start();
+    let store = start(Panics(Watched::new()), &hands);
+    let outcome = store.submit(advertise("2", "1Gi", &hands));
+    assert!(matches!(outcome, Err(SubmitError::Stopped(_))), "{outcome:?}");
+    while store.failure().is_none() {
+        thread::yield_now();
+    }
+    assert!(matches!(store.submit(reserve(1, "1")), Err(SubmitError::Stopped(_))));
+}
+
+#[test]
+fn what_ended_long_ago_is_forgotten_with_its_key() {
+    let hands = Hands::start();
+    let journal = Watched::new();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    store.submit(reserve(1, "1")).unwrap();
+    store.submit(release(1)).unwrap();
+    hands.pass(7 * 24 * 60 * 60 - 1);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    assert_eq!(journal.contents().reservations.len(), 1);
+    hands.pass(1);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    assert_eq!(journal.contents().reservations.len(), 0);
 }

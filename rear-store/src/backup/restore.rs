@@ -1,0 +1,120 @@
+//! Restore: a ledger from a backup, as a new incarnation in which every provider is recovering.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use rear_engine::fleet::Divergence;
+use rear_engine::{Policy, Timestamp};
+use thiserror::Error;
+
+use super::{BackupError, Rows};
+use crate::files::FileError;
+use crate::journal::Journal;
+use crate::migrate::{self, SCHEMA};
+use crate::position::Position;
+use crate::records::meta::Meta;
+use crate::redb::{Commit, RedbJournal};
+use crate::rows::{read_meta, write_meta};
+
+/// How many rows are written at once: a backup may be larger than memory.
+const CHUNK: usize = 10_000;
+
+/// What was restored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Restored {
+    /// Which ledger.
+    pub ledger: u128,
+    /// The last commit that the backup knew.
+    pub backup: Position,
+    /// The incarnation that begins now.
+    pub incarnation: u64,
+    /// How many clusters are known: nothing is granted on them before they say what they hold.
+    pub clusters: usize,
+    /// How many reservations, live or ended.
+    pub reservations: usize,
+}
+
+/// Why a backup cannot be restored. Nothing was changed.
+#[derive(Debug, Error)]
+pub enum RestoreError {
+    /// The backup cannot be read.
+    #[error("the backup cannot be used")]
+    Backup(#[from] BackupError),
+    /// The ledger cannot be made.
+    #[error("the ledger cannot be made")]
+    File(#[from] FileError),
+    /// Its rows contradict each other.
+    #[error("the backup contradicts itself")]
+    Divergence(#[from] Divergence),
+    /// It was written by a newer program.
+    #[error("the backup has schema {0}, this program knows up to {SCHEMA}")]
+    Newer(u8),
+}
+
+/// Makes a ledger from a backup. What is at `path` already is not overwritten.
+///
+/// Whatever happened after the backup is not in it. So a new incarnation begins: ids of events and
+/// cursors of older ones are refused, and nothing is granted on any cluster before it has said what it
+/// holds. The number of the incarnation is the second of the restore, so that the same backup restored
+/// twice does not begin the same incarnation twice.
+pub fn restore(backup: &Path, path: &Path, now: Timestamp) -> Result<Restored, RestoreError> {
+    RedbJournal::create_with(path, Commit::TwoPhase, |journal| fill(journal, backup, now))
+}
+
+fn fill(
+    journal: &mut RedbJournal,
+    backup: &Path,
+    now: Timestamp,
+) -> Result<Restored, RestoreError> {
+    let file = File::open(backup).map_err(BackupError::from)?;
+    let mut rows = Rows::open(BufReader::new(file))?;
+    while copy_chunk(journal, &mut rows)? {}
+    let before = begin_incarnation(journal, now)?;
+    let contents = journal.load().map_err(BackupError::from)?;
+    let restored = Restored {
+        ledger: before.ledger,
+        backup: before.position,
+        incarnation: contents.meta.position.incarnation,
+        clusters: contents.clusters.len(),
+        reservations: contents.reservations.len(),
+    };
+    contents.into_fleet(Policy::default(), now)?;
+    Ok(restored)
+}
+
+/// Whether there may be more.
+fn copy_chunk(
+    journal: &mut RedbJournal,
+    rows: &mut Rows<BufReader<File>>,
+) -> Result<bool, RestoreError> {
+    let mut chunk = Vec::new();
+    while chunk.len() < CHUNK
+        && let Some(row) = rows.next()?
+    {
+        chunk.push(row);
+    }
+    let more = chunk.len() == CHUNK;
+    let put = journal
+        .write(|rows| chunk.iter().try_for_each(|row| rows.put(row.table, &row.key, &row.value)));
+    put.map_err(BackupError::from)?;
+    Ok(more)
+}
+
+/// Returns what the ledger knew of itself before.
+fn begin_incarnation(journal: &mut RedbJournal, now: Timestamp) -> Result<Meta, RestoreError> {
+    let schema = journal.reader().snapshot().and_then(|rows| migrate::schema(&*rows));
+    let schema = schema.map_err(BackupError::from)?;
+    if schema > SCHEMA {
+        return Err(RestoreError::Newer(schema));
+    }
+    let begun = journal.write(|rows| {
+        migrate::migrate(rows)?;
+        let before = read_meta(rows)?;
+        let second = u64::try_from(now.as_nanos() / 1_000_000_000).unwrap_or(0);
+        let incarnation = before.position.incarnation.saturating_add(1).max(second);
+        write_meta(rows, Meta { position: Position::start_of(incarnation), ..before })?;
+        Ok(before)
+    });
+    Ok(begun.map_err(BackupError::from)?)
+}

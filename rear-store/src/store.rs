@@ -1,0 +1,205 @@
+//! The port: commands in and outcomes out, snapshots for reading, a feed of what changed, audit and backup.
+//!
+//! Nothing here knows where the ledger is kept: that is a [`Journal`]'s business.
+
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::thread::{self, JoinHandle};
+
+use rear_engine::fleet::Divergence;
+use rear_engine::{ClusterId, Command, Refusal, Reservation};
+use thiserror::Error;
+use tokio::sync::watch;
+
+use crate::clock::Clock;
+use crate::feed::{FeedError, Stretch, stretch};
+use crate::journal::{Journal, JournalError, Reader};
+use crate::news::{News, Subscribers};
+use crate::position::{EventId, Position};
+use crate::settings::Settings;
+use crate::timekeeper::Alarm;
+use crate::view::View;
+use crate::writer::{Reply, Submission, Work, Writer};
+
+/// How many commands may wait. More would wait longer than a client does.
+pub const MAX_WAITING: usize = 4096;
+
+/// What was decided, and since when it is so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The commit that it can be read from.
+    pub position: Position,
+    /// The reservation that the command was about, as it is after the commit.
+    pub reservation: Option<Reservation>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SubmitError {
+    /// It was decided, against the caller. Nothing has changed.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// Too many commands wait already. Nothing has changed.
+    #[error("too many commands are waiting")]
+    Overloaded,
+    /// The clock jumped: nothing is granted until it is confirmed or comes back.
+    #[error("the clock jumped ahead by {}: nothing is granted until it is confirmed or comes back", .0.ahead_by)]
+    ClockJumped(Alarm),
+    /// It may or may not have become durable; the same idempotency key makes a retry safe.
+    #[error("the decision could not be made durable: {0}")]
+    NotDurable(String),
+    /// The store has stopped.
+    #[error("the store has stopped: {0}")]
+    Stopped(String),
+}
+
+/// How the store is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Health {
+    /// The wall clock is not believed: nothing is granted and nothing expires.
+    pub alarm: Option<Alarm>,
+    /// Why nothing is decided any more. A restart recovers.
+    pub failure: Option<String>,
+}
+
+/// Why a ledger cannot be opened for writing.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// It cannot be read.
+    #[error("the ledger cannot be read")]
+    Journal(#[from] JournalError),
+    /// Its rows contradict each other.
+    #[error("the ledger contradicts itself")]
+    Divergence(#[from] Divergence),
+    /// There is no thread to be had.
+    #[error("the writer's thread cannot be started")]
+    Thread(#[from] std::io::Error),
+}
+
+/// What the writer and the readers share.
+pub(crate) struct Shared {
+    pub(crate) view: RwLock<View>,
+    pub(crate) subscribers: Subscribers,
+    pub(crate) health: watch::Sender<Health>,
+}
+
+/// A ledger with its writer. Dropping it finishes what was accepted.
+pub struct Store {
+    queue: Option<SyncSender<Work>>,
+    shared: Arc<Shared>,
+    reader: Arc<dyn Reader>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Store {
+    /// Loads a ledger and starts its writer.
+    pub fn start(
+        journal: impl Journal + 'static,
+        settings: impl Into<Settings>,
+        clock: impl Clock,
+    ) -> Result<Self, StartError> {
+        let (queue, waiting) = sync_channel(MAX_WAITING);
+        let writer = Writer::load(Box::new(journal), settings.into(), Box::new(clock))?;
+        let (shared, reader) = (writer.shared(), writer.reader());
+        let thread = thread::Builder::new()
+            .name("ledger writer".into())
+            .spawn(move || writer.run_to_the_end(&waiting))?;
+        Ok(Self { queue: Some(queue), shared, reader, thread: Some(thread) })
+    }
+
+    /// Queues a command; `reply` is called once, from the writer's thread, when it is durable or refused.
+    pub fn submit_with(
+        &self,
+        command: Command,
+        reply: impl FnOnce(Result<Answer, SubmitError>) + Send + 'static,
+    ) {
+        self.send(Work::Decide(Submission { command, reply: Box::new(reply) }));
+    }
+
+    /// Queues a command and waits for the answer.
+    pub fn submit(&self, command: Command) -> Result<Answer, SubmitError> {
+        self.wait_for(|reply| Work::Decide(Submission { command, reply }))
+    }
+
+    /// Someone has looked: the wall clock is right, however far it jumped.
+    pub fn confirm_clock(&self) -> Result<Answer, SubmitError> {
+        self.wait_for(Work::ConfirmClock)
+    }
+
+    fn wait_for(&self, work: impl FnOnce(Reply) -> Work) -> Result<Answer, SubmitError> {
+        let (reply, answer) = sync_channel(1);
+        self.send(work(Box::new(move |outcome| {
+            // Nobody listens any more only if the waiting thread is gone.
+            drop(reply.send(outcome));
+        })));
+        answer.recv().unwrap_or_else(|_| Err(self.stopped("its writer is gone")))
+    }
+
+    fn send(&self, work: Work) {
+        let sent = match &self.queue {
+            Some(queue) => queue.try_send(work),
+            None => Err(TrySendError::Disconnected(work)),
+        };
+        match sent {
+            Ok(()) => {}
+            Err(TrySendError::Full(work)) => work.answer(Err(SubmitError::Overloaded)),
+            Err(TrySendError::Disconnected(work)) => {
+                work.answer(Err(self.stopped("it was closed")));
+            }
+        }
+    }
+
+    fn stopped(&self, otherwise: &str) -> SubmitError {
+        SubmitError::Stopped(self.failure().unwrap_or_else(|| otherwise.to_owned()))
+    }
+
+    /// Everything that is durable, as of one commit. Hold it shortly: the next commit is shown to
+    /// nobody before it is dropped.
+    pub fn view(&self) -> RwLockReadGuard<'_, View> {
+        self.shared.view.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes whoever waits for news: of one cluster, or of everything.
+    #[must_use]
+    pub fn subscribe(&self, concerning: Option<&ClusterId>) -> News {
+        self.shared.subscribers.subscribe(concerning)
+    }
+
+    /// What happened after an event, oldest first: of one cluster, or everything.
+    pub fn events_after(
+        &self,
+        last: EventId,
+        concerning: Option<&ClusterId>,
+        limit: usize,
+    ) -> Result<Stretch, FeedError> {
+        stretch(&self.shared.view, &*self.reader, last, concerning, limit)
+    }
+
+    /// How the store is, now and whenever that changes.
+    #[must_use]
+    pub fn health(&self) -> watch::Receiver<Health> {
+        self.shared.health.subscribe()
+    }
+
+    /// Why the store has stopped; `None` while it works. A restart recovers.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        self.shared.health.borrow().failure.clone()
+    }
+
+    /// Reads the ledger where it is kept, in snapshots: for audits and backups.
+    #[must_use]
+    pub fn reader(&self) -> Arc<dyn Reader> {
+        self.reader.clone()
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic of the writer was told to its callers when their replies were dropped.
+            drop(thread.join());
+        }
+    }
+}

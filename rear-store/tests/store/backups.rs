@@ -1,0 +1,223 @@
+//! Backups: whole, consistent, checked; restored into a new life in which nothing is promised twice.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use rear_engine::advertisement::Holding;
+use rear_engine::testing::{advertisement, ask, cluster, id, resources};
+use rear_engine::{Command, Refusal, Timestamp};
+use rear_store::backup::{self, BackupError, RestoreError, restore};
+use rear_store::{
+    Commit, FeedError, FileError, Journal, Memory, Position, RedbJournal, Store, SubmitError,
+};
+
+use super::history::{History, assert_same};
+use super::stage::{Hands, advertise, release, reserve, start};
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+fn later() -> Timestamp {
+    Timestamp::from_seconds(1_900_000_000)
+}
+
+fn open(path: &Path) -> RedbJournal {
+    RedbJournal::open(path, Commit::TwoPhase).unwrap()
+}
+
+/// A ledger with a history, and its backup.
+fn backed_up(place: &Place, seed: u64) -> (History, PathBuf) {
+    let mut history = History::new(seed);
+    let mut journal = RedbJournal::create(&place.path("ledger.redb"), 9, Commit::OnePhase).unwrap();
+    for _ in 0..30 {
+        journal.commit(&history.next_batch()).unwrap();
+    }
+    let path = place.path("backup");
+    let summary = backup::write_file(&*journal.reader(), &path).unwrap();
+    assert_eq!(summary.bytes, std::fs::metadata(&path).unwrap().len());
+    (history, path)
+}
+
+#[test]
+fn a_backup_holds_everything_and_begins_a_new_life() {
+    let place = Place::new();
+    let (history, backup) = backed_up(&place, 1);
+    let restored = restore(&backup, &place.path("again.redb"), later()).unwrap();
+    assert_eq!(restored.ledger, 9);
+    assert_eq!(restored.backup, Position { incarnation: 1, number: 30 });
+    assert_eq!(restored.incarnation, 1_900_000_000);
+    let contents = open(&place.path("again.redb")).load().unwrap();
+    assert_eq!(contents.meta.position, Position::start_of(1_900_000_000));
+    assert_eq!(restored.clusters, contents.clusters.len());
+    assert_eq!(restored.reservations, contents.reservations.len());
+    assert_same(&contents, &history.fleet);
+    let events = |name: &str| {
+        let reader = open(&place.path(name)).reader();
+        reader.events_after(Position::start_of(1).into(), 10_000).unwrap()
+    };
+    assert_eq!(events("again.redb"), events("ledger.redb"));
+    assert!(!events("again.redb").is_empty());
+}
+
+#[test]
+fn each_restore_begins_a_life_of_its_own() {
+    let place = Place::new();
+    let (_, backup) = backed_up(&place, 2);
+    let first = restore(&backup, &place.path("1.redb"), later()).unwrap();
+    let soon = later().plus("1s".parse().unwrap());
+    let second = restore(&backup, &place.path("2.redb"), soon).unwrap();
+    assert!(second.incarnation > first.incarnation);
+    // Also where the clock stands before the incarnation that the backup is of.
+    let reader = open(&place.path("2.redb")).reader();
+    backup::write_file(&*reader, &place.path("backup-2")).unwrap();
+    let third = restore(&place.path("backup-2"), &place.path("3.redb"), later()).unwrap();
+    assert_eq!(third.incarnation, second.incarnation + 1);
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let place = Place::new();
+    let (_, backup) = backed_up(&place, 3);
+    let taken = place.path("ledger.redb");
+    let refused = restore(&backup, &taken, later()).unwrap_err();
+    assert!(matches!(refused, RestoreError::File(FileError::Exists(_))), "{refused}");
+    let before = std::fs::read(&backup).unwrap();
+    let again = backup::write_file(&*open(&taken).reader(), &backup).unwrap_err();
+    assert!(matches!(again, FileError::Exists(_)), "{again}");
+    assert_eq!(std::fs::read(&backup).unwrap(), before);
+}
+
+#[test]
+fn every_flipped_byte_and_every_missing_end_is_noticed() {
+    let place = Place::new();
+    let mut history = History::new(4);
+    let mut journal = Memory::new(9, 1, 1).unwrap();
+    for _ in 0..2 {
+        journal.commit(&history.next_batch()).unwrap();
+    }
+    let mut whole = Vec::new();
+    backup::write(&*journal.reader(), &mut whole).unwrap();
+    let damaged = place.path("damaged");
+    let try_it = |bytes: &[u8]| {
+        std::fs::write(&damaged, bytes).unwrap();
+        let refused = restore(&damaged, &place.path("again.redb"), later()).unwrap_err();
+        assert_eq!(place.names(), ["damaged"], "nothing is left of the attempt");
+        refused
+    };
+    for at in (0..whole.len()).step_by(7) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        let refused = try_it(&bytes);
+        assert!(matches!(refused, RestoreError::Backup(_)), "byte {at}: {refused}");
+    }
+    for end in (0..whole.len()).step_by(11) {
+        let refused = try_it(&whole[..end]);
+        let expected = matches!(
+            refused,
+            RestoreError::Backup(BackupError::Incomplete | BackupError::NotABackup)
+        );
+        assert!(expected, "cut at {end}: {refused}");
+    }
+    let longer = [&whole[..], b"more"].concat();
+    let refused = try_it(&longer);
+    assert!(matches!(refused, RestoreError::Backup(BackupError::Incomplete)), "{refused}");
+    let refused = try_it(b"something else entirely, and long enough");
+    assert!(matches!(refused, RestoreError::Backup(BackupError::NotABackup)), "{refused}");
+    std::fs::remove_file(&damaged).unwrap();
+    std::fs::write(&damaged, &whole).unwrap();
+    restore(&damaged, &place.path("again.redb"), later()).unwrap();
+}
+
+#[test]
+fn a_backup_while_others_write_is_of_one_moment() {
+    let place = Place::new();
+    let hands = Hands::start();
+    let journal = RedbJournal::create(&place.path("ledger.redb"), 9, Commit::OnePhase).unwrap();
+    let store = start(journal, &hands);
+    store.submit(advertise("1000", "1000Gi", &hands)).unwrap();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 1.. {
+                store.submit(reserve(number, "1m")).unwrap();
+                if number % 3 == 0 {
+                    store.submit(release(number)).unwrap();
+                }
+                if done.load(Ordering::SeqCst) {
+                    break;
+                }
+            }
+        });
+        for round in 0..10 {
+            let backup = place.path(&format!("backup-{round}"));
+            backup::write_file(&*store.reader(), &backup).unwrap();
+            // Ledger and reservations belong together, or it would be refused.
+            restore(&backup, &place.path(&format!("{round}.redb")), later()).unwrap();
+        }
+        done.store(true, Ordering::SeqCst);
+    });
+}
+
+#[test]
+fn after_a_restore_nothing_is_granted_before_the_provider_says_what_it_holds() {
+    let place = Place::new();
+    let hands = Hands::start();
+    let journal = RedbJournal::create(&place.path("ledger.redb"), 9, Commit::OnePhase).unwrap();
+    let store = start(journal, &hands);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    store.submit(reserve(1, "1")).unwrap();
+    backup::write_file(&*store.reader(), &place.path("backup")).unwrap();
+    // What the backup does not know.
+    let lost = store.submit(reserve(2, "2")).unwrap().reservation.unwrap();
+    let event = store.view().position();
+    drop(store);
+    restore(&place.path("backup"), &place.path("again.redb"), hands.now()).unwrap();
+    let store = start(open(&place.path("again.redb")), &hands);
+    let gone = store.events_after(event.into(), None, 9);
+    assert!(matches!(gone, Err(FeedError::Gone(_))));
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    let refused = store.submit(reserve(3, "1")).unwrap_err();
+    let SubmitError::Refused(Refusal::NoRoom(why)) = refused else { panic!("{refused}") };
+    assert!(why.to_string().contains("has not yet said what it holds"), "{why}");
+    say_what_it_holds(&store, &hands, &[1, 2], &lost.id);
+    assert_eq!(store.view().fleet().reservation(lost.id).unwrap().phase.name(), "Reserved");
+    assert!(store.submit(reserve(4, "2")).is_err(), "three of four cores are promised");
+    store.submit(reserve(5, "1")).unwrap();
+}
+
+fn say_what_it_holds(
+    store: &Store,
+    hands: &Hands,
+    numbers: &[u128],
+    lost: &rear_engine::ReservationId,
+) {
+    let held = numbers.iter().map(|number| Holding {
+        reservation: id(*number),
+        ask: ask("r", resources(if id(*number) == *lost { "2" } else { "1" }, "1Mi")),
+        expires_at: None,
+    });
+    let command = Command::Advertise {
+        cluster: cluster("p"),
+        advertisement: Box::new(advertisement("4", "1Gi", hands.now())),
+        holding: Some(held.collect()),
+    };
+    store.submit(command).unwrap();
+}

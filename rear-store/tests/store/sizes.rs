@@ -1,0 +1,34 @@
+//! The file does not keep space that it no longer needs.
+
+use rear_store::{Commit, Journal, Position, RedbJournal};
+
+use super::stage::{Hands, start};
+
+#[test]
+fn a_file_that_has_become_too_large_is_made_smaller_at_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.redb");
+    let length = || std::fs::metadata(&path).unwrap().len();
+    let hands = Hands::start();
+    let mut journal = RedbJournal::create(&path, 9, Commit::OnePhase).unwrap();
+    super::crowd::fill(&mut journal, 60_000, hands.now());
+    let contents = journal.load().unwrap();
+    // All of them are forgotten but the first.
+    let mut batch = rear_store::Batch::empty(contents.meta.position.next().unwrap(), hands.now());
+    let rest = contents.reservations[1..].iter();
+    batch.changes.extend(rest.map(|kept| rear_engine::Change::Dropped(kept.id)));
+    let total = contents.reservations[0].held();
+    let cluster = rear_engine::testing::cluster("p");
+    batch.changes.push(rear_engine::Change::Ledger { cluster, total });
+    journal.commit(&batch).unwrap();
+    drop(journal);
+    let before = length();
+    assert!(before > 4_000_000, "{before}");
+    let store = start(RedbJournal::open(&path, Commit::OnePhase).unwrap(), &hands);
+    assert_eq!(store.view().counts().reserved, 1);
+    drop(store);
+    assert!(length() < before / 4, "{} of {before}", length());
+    let again = RedbJournal::open(&path, Commit::OnePhase).unwrap().load().unwrap();
+    assert_eq!(again.reservations, contents.reservations[..1]);
+    assert!(again.meta.position > Position::start_of(1));
+}

@@ -1,0 +1,152 @@
+//! A stage for claims about a store: clocks that a test sets, a journal that it breaks, commands in short.
+
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+
+use rear_engine::testing::{advertisement, cluster, id, resources};
+use rear_engine::{Actor, Ask, Command, Duration, Policy, Resources, Terms, Timestamp};
+use rear_store::clock::Clock;
+use rear_store::timekeeper::Clocks;
+use rear_store::{Batch, Contents, Journal, JournalError, Memory, Reader, Store};
+
+/// Clocks that a test sets, in seconds.
+#[derive(Clone, Default)]
+pub(crate) struct Hands {
+    wall: Arc<AtomicI64>,
+    monotonic: Arc<AtomicI64>,
+}
+
+impl Hands {
+    pub(crate) fn start() -> Self {
+        let hands = Self::default();
+        hands.wall.store(1_800_000_000, Ordering::SeqCst);
+        hands
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::from_seconds(self.wall.load(Ordering::SeqCst))
+    }
+
+    pub(crate) fn pass(&self, seconds: i64) {
+        self.wall.fetch_add(seconds, Ordering::SeqCst);
+        self.monotonic.fetch_add(seconds, Ordering::SeqCst);
+    }
+
+    pub(crate) fn jump(&self, seconds: i64) {
+        self.wall.fetch_add(seconds, Ordering::SeqCst);
+    }
+}
+
+impl Clock for Hands {
+    fn read(&self) -> Clocks {
+        Clocks {
+            wall: self.now(),
+            monotonic: Duration::from_seconds(self.monotonic.load(Ordering::SeqCst)),
+        }
+    }
+}
+
+/// A journal that a test looks into, holds up, and breaks.
+#[derive(Clone)]
+pub(crate) struct Watched {
+    inner: Arc<Mutex<Memory>>,
+    commits: Arc<AtomicUsize>,
+    /// How many commits succeed before one fails; negative: never.
+    until_failure: Arc<AtomicI64>,
+    /// Whether it fails for good.
+    for_good: bool,
+    /// Each commit waits for a word.
+    gate: Option<Arc<Mutex<Receiver<()>>>>,
+}
+
+impl Watched {
+    pub(crate) fn new() -> Self {
+        Self {
+            inner: Arc::new(Mutex::new(Memory::new(7, 1, 1).unwrap())),
+            commits: Arc::default(),
+            until_failure: Arc::new(AtomicI64::new(-1)),
+            for_good: false,
+            gate: None,
+        }
+    }
+
+    pub(crate) fn that_fails_for_good() -> Self {
+        Self { for_good: true, ..Self::new() }
+    }
+
+    pub(crate) fn gated() -> (Self, SyncSender<()>) {
+        let (open, gate) = sync_channel(1000);
+        (Self { gate: Some(Arc::new(Mutex::new(gate))), ..Self::new() }, open)
+    }
+
+    pub(crate) fn fail_after(&self, commits: i64) {
+        self.until_failure.store(commits, Ordering::SeqCst);
+    }
+
+    pub(crate) fn commits(&self) -> usize {
+        self.commits.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn contents(&self) -> Contents {
+        self.reader().load().unwrap()
+    }
+}
+
+impl Journal for Watched {
+    fn commit(&mut self, batch: &Batch) -> Result<(), JournalError> {
+        self.commits.fetch_add(1, Ordering::SeqCst);
+        if let Some(gate) = &self.gate {
+            gate.lock().unwrap().recv().unwrap();
+        }
+        let left = self.until_failure.load(Ordering::SeqCst);
+        if left == 0 {
+            if !self.for_good {
+                self.until_failure.store(-1, Ordering::SeqCst);
+            }
+            return Err(JournalError::Storage("the disk is full".into()));
+        }
+        if left > 0 {
+            self.until_failure.store(left - 1, Ordering::SeqCst);
+        }
+        self.inner.lock().unwrap().commit(batch)
+    }
+
+    fn reader(&self) -> Arc<dyn Reader> {
+        self.inner.lock().unwrap().reader()
+    }
+}
+
+pub(crate) fn start(journal: impl Journal + 'static, hands: &Hands) -> Store {
+    Store::start(journal, Policy::default(), hands.clone()).unwrap()
+}
+
+pub(crate) fn advertise(cpu: &str, memory: &str, hands: &Hands) -> Command {
+    Command::Advertise {
+        cluster: cluster("p"),
+        advertisement: Box::new(advertisement(cpu, memory, hands.now())),
+        holding: None,
+    }
+}
+
+pub(crate) fn reserve_with(number: u128, cpu: &str, terms: Terms) -> Command {
+    let ask = Ask::new(cluster("r"), resources(cpu, "1Mi"), terms).unwrap();
+    Command::Reserve {
+        id: id(number),
+        ask: Box::new(ask),
+        key: None,
+        by: Actor::Cluster(cluster("r")),
+    }
+}
+
+pub(crate) fn reserve(number: u128, cpu: &str) -> Command {
+    reserve_with(number, cpu, Terms::default())
+}
+
+pub(crate) fn release(number: u128) -> Command {
+    Command::Release { id: id(number), by: Actor::Cluster(cluster("r")) }
+}
+
+pub(crate) fn live_total(contents: &Contents) -> Resources {
+    contents.ledgers.iter().find(|(id, _)| *id == cluster("p")).unwrap().1
+}

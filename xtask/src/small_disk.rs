@@ -1,0 +1,28 @@
+//! The suite that fills a small file system.
+
+use std::path::Path;
+
+use crate::invocation::Invocation;
+
+/// Makes a small file system and runs a command on it.
+const SCRIPT: &str = "sh xtask/small-disk.sh";
+
+const TEST: &str =
+    "cargo test --locked --package rear-store --features small-disk --test small_disk";
+
+pub(crate) fn requirement(root: &Path) -> Result<(), String> {
+    match Invocation::new(&format!("{SCRIPT} true")).output(root) {
+        Some(_) => Ok(()),
+        None => Err("a small file system cannot be mounted here: allow user namespaces \
+                     (`sysctl kernel.unprivileged_userns_clone=1`, or \
+                     `kernel.apparmor_restrict_unprivileged_userns=0`), or run as root"
+            .to_owned()),
+    }
+}
+
+/// Built first, outside: the small file system is for the ledger alone.
+#[expect(clippy::unnecessary_wraps, reason = "the type that every list of commands has")]
+pub(crate) fn commands(_root: &Path) -> Result<Vec<Invocation>, String> {
+    let build = Invocation::new(&format!("{TEST} --no-run"));
+    Ok(vec![build, Invocation::new(&format!("{SCRIPT} {TEST}"))])
+}
