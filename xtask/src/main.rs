@@ -5,6 +5,7 @@
 mod ci;
 mod failed;
 mod fuzz_corpus;
+mod go;
 mod invocation;
 #[cfg(test)]
 mod planted;
@@ -14,6 +15,7 @@ mod small_disk;
 mod stopwatch;
 mod suites;
 mod test;
+mod testbed;
 mod tidy;
 mod tools;
 
@@ -33,7 +35,7 @@ enum Command {
         #[arg(long)]
         require_all: bool,
     },
-    /// Install what the suites and the checks need; what is there already is kept
+    /// Install or build what the suites and the checks need; what is there already is kept
     Setup,
     /// Check what a compiler does not: arrows between crates, orphan files, links, paths
     Tidy,

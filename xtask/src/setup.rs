@@ -1,30 +1,28 @@
-//! `cargo xtask setup`: installs the tools that are missing and tells about each.
+//! `cargo xtask setup`: installs the tools and builds the servers that are missing, and tells about each.
 
 use std::path::Path;
 
 use crate::failed::Failed;
 use crate::stopwatch::Stopwatch;
+use crate::testbed;
 use crate::tools::{self, Tool};
 
+/// Goes on after a failure: what can be had is there afterwards.
 pub(crate) fn run(root: &Path) -> Result<(), Failed> {
-    install_missing(root, tools::ALL)
-}
-
-/// Goes on after a failure: what can be installed is installed.
-fn install_missing(root: &Path, tools: &[Tool]) -> Result<(), Failed> {
-    let mut missing = Vec::new();
-    for tool in tools {
-        if ensure(root, tool).is_err() {
-            missing.push(tool.label());
-        }
-    }
+    let mut missing = install_missing(root, tools::ALL);
+    missing.extend(testbed::build_missing(root));
     if missing.is_empty() {
         println!("setup: everything is there");
         Ok(())
     } else {
-        println!("setup: could not install {}", missing.join(", "));
+        println!("setup: not there: {}", missing.join(", "));
         Err(Failed)
     }
+}
+
+/// The tools that could not be installed.
+fn install_missing(root: &Path, tools: &[Tool]) -> Vec<String> {
+    tools.iter().filter(|tool| ensure(root, tool).is_err()).map(Tool::label).collect()
 }
 
 fn ensure(root: &Path, tool: &Tool) -> Result<(), Failed> {

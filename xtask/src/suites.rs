@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::fuzz_corpus;
 use crate::invocation::Invocation;
 use crate::small_disk;
+use crate::testbed;
 
 /// A set of tests that passes or fails as one.
 pub(crate) struct Suite {
@@ -67,7 +68,26 @@ pub(crate) const ALL: &[Suite] = &[
         requirement: fuzz_corpus::requirement,
         commands: fuzz_corpus::commands,
     },
+    Suite {
+        name: "api-servers",
+        shows: "real API servers and etcd for tests: apart, killed, restarted, nothing left",
+        requirement: testbed::api_server_is_there,
+        commands: |_| one_command(&testbed_tests("--skip whole_clusters::")),
+    },
+    Suite {
+        name: "whole-clusters",
+        shows: "whole clusters for tests: the pods of a Deployment are scheduled and run",
+        requirement: testbed::cluster_is_there,
+        commands: |_| one_command(&testbed_tests("whole_clusters::")),
+    },
 ];
+
+/// The testbed's tests on servers, which are one binary, as far as the filter lets them through.
+fn testbed_tests(filter: &str) -> String {
+    format!(
+        "cargo test --locked --package rear-testbed --features clusters --test clusters -- {filter}"
+    )
+}
 
 #[expect(clippy::unnecessary_wraps, reason = "the type that every requirement has")]
 fn rust_alone(_root: &Path) -> Result<(), String> {

@@ -11,12 +11,19 @@ use crate::invocation::Invocation;
 #[derive(Debug)]
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
-    /// The exact version, or none where any version does.
-    pub(crate) version: Option<&'static str>,
+    pub(crate) version: Version,
     pub(crate) why: &'static str,
     /// Succeeds when the tool is there, and prints its version.
     check: &'static str,
     install: Install,
+}
+
+/// Which versions of a tool do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Version {
+    Any,
+    Exactly(&'static str),
+    AtLeast(&'static str),
 }
 
 #[derive(Debug)]
@@ -27,11 +34,13 @@ enum Install {
     Crate,
     /// A package of Debian and what descends from it.
     Debian(&'static str),
+    /// By a person, who is told how.
+    ByHand(&'static str),
 }
 
 const RUSTFMT: Tool = Tool {
     name: "rustfmt",
-    version: None,
+    version: Version::Any,
     why: "checks the format of the sources",
     check: "cargo fmt --version",
     install: Install::Component("rustfmt"),
@@ -39,7 +48,7 @@ const RUSTFMT: Tool = Tool {
 
 const CLIPPY: Tool = Tool {
     name: "clippy",
-    version: None,
+    version: Version::Any,
     why: "lints the sources",
     check: "cargo clippy --version",
     install: Install::Component("clippy"),
@@ -47,7 +56,7 @@ const CLIPPY: Tool = Tool {
 
 const CARGO_DENY: Tool = Tool {
     name: "cargo-deny",
-    version: Some("0.20.2"),
+    version: Version::Exactly("0.20.2"),
     why: "checks licences, bans and sources of the dependencies",
     check: "cargo deny --version",
     install: Install::Crate,
@@ -55,7 +64,7 @@ const CARGO_DENY: Tool = Tool {
 
 pub(crate) const CXX: Tool = Tool {
     name: "c++",
-    version: None,
+    version: Version::Any,
     why: "compiles libFuzzer, on which the fuzz targets are built",
     check: "c++ --version",
     install: Install::Debian("g++"),
@@ -63,21 +72,34 @@ pub(crate) const CXX: Tool = Tool {
 
 pub(crate) const CARGO_FUZZ: Tool = Tool {
     name: "cargo-fuzz",
-    version: Some("0.13.2"),
+    version: Version::Exactly("0.13.2"),
     why: "builds the fuzz targets and replays their corpus",
     check: "cargo fuzz --version",
     install: Install::Crate,
 };
 
+/// Debian 12 and 13 have older ones: to install those would help nobody.
+pub(crate) const GO: Tool = Tool {
+    name: "go",
+    version: Version::AtLeast("1.26.0"),
+    why: "builds the Kubernetes and etcd that tests run on",
+    check: "go version",
+    install: Install::ByHand(
+        "install it from https://go.dev/dl, with its `bin` folder in PATH \
+         (Debian's `golang-go` is older up to Debian 13)",
+    ),
+};
+
 /// Everything `cargo xtask setup` installs, in this order.
-pub(crate) const ALL: &[Tool] = &[RUSTFMT, CLIPPY, CARGO_DENY, CXX, CARGO_FUZZ];
+pub(crate) const ALL: &[Tool] = &[RUSTFMT, CLIPPY, CARGO_DENY, CXX, CARGO_FUZZ, GO];
 
 impl Tool {
     /// The name, with the version where one is asked for.
     pub(crate) fn label(&self) -> String {
         match self.version {
-            Some(version) => format!("{} {version}", self.name),
-            None => self.name.to_owned(),
+            Version::Any => self.name.to_owned(),
+            Version::Exactly(version) => format!("{} {version}", self.name),
+            Version::AtLeast(version) => format!("{} {version} or later", self.name),
         }
     }
 
@@ -88,7 +110,15 @@ impl Tool {
     }
 
     fn accepts_version(&self, printed: &str) -> bool {
-        self.version.is_none_or(|version| printed.split_whitespace().any(|word| word == version))
+        let mut words = printed.split_whitespace();
+        match self.version {
+            Version::Any => true,
+            Version::Exactly(version) => words.any(|word| word == version),
+            Version::AtLeast(version) => {
+                let oldest = numbers(version);
+                words.filter_map(|word| numbers(word.trim_start_matches(self.name))).max() >= oldest
+            }
+        }
     }
 
     /// The commands that install the tool.
@@ -99,12 +129,13 @@ impl Tool {
             }
             // Forced, as a copy of another version may lie in the way.
             Install::Crate => {
-                let pin = self.version.map(|version| format!("--version ={version}"));
-                vec![Invocation::new(&format!(
-                    "cargo install --locked --force {} {}",
-                    self.name,
-                    pin.unwrap_or_default()
-                ))]
+                let pin = match self.version {
+                    Version::Exactly(version) => format!("--version ={version}"),
+                    Version::AtLeast(version) => format!("--version >={version}"),
+                    Version::Any => String::new(),
+                };
+                let install = format!("cargo install --locked --force {} {pin}", self.name);
+                vec![Invocation::new(&install)]
             }
             Install::Debian(package) => vec![
                 Invocation::new("apt-get update"),
@@ -112,6 +143,7 @@ impl Tool {
                     "apt-get install --yes --no-install-recommends {package}"
                 )),
             ],
+            Install::ByHand(_) => Vec::new(),
         }
     }
 
@@ -125,8 +157,14 @@ impl Tool {
             Install::Debian(package) => {
                 format!("as root, install Debian's `{package}` or what your system calls it")
             }
+            Install::ByHand(how) => how.to_owned(),
         }
     }
+}
+
+/// The numbers of a version such as `1.26.8`; none for other words.
+fn numbers(word: &str) -> Option<Vec<u32>> {
+    word.split('.').map(|part| part.parse().ok()).collect()
 }
 
 /// Succeeds when all the tools are there; otherwise names the first missing one and the remedy.
@@ -143,7 +181,7 @@ mod tests {
 
     const MISSING: Tool = Tool {
         name: "sundial",
-        version: Some("1.2.3"),
+        version: Version::Exactly("1.2.3"),
         why: "tells the time",
         check: "no-such-program-anywhere --version",
         install: Install::Crate,
@@ -163,6 +201,30 @@ mod tests {
     #[test]
     fn any_version_is_accepted_where_none_is_pinned() {
         assert!(CXX.accepts_version("c++ (Some 12.1) 7"));
+    }
+
+    #[test]
+    fn an_older_version_is_not_accepted_where_a_newer_is_needed() {
+        assert!(GO.accepts_version("go version go1.26.0 linux/amd64"));
+        assert!(GO.accepts_version("go version go1.30 linux/amd64"));
+        assert!(GO.accepts_version("go version go2.0.1 linux/amd64"));
+        assert!(!GO.accepts_version("go version go1.19.8 linux/amd64"));
+        assert!(!GO.accepts_version("go version devel linux/amd64"));
+    }
+
+    #[test]
+    fn the_go_that_is_asked_for_is_what_the_pinned_modules_need() {
+        let Version::AtLeast(version) = GO.version else {
+            panic!("a newer Go does as well");
+        };
+        assert_eq!(version, rear_testbed::artifacts::go_version());
+    }
+
+    #[test]
+    fn what_cannot_be_installed_says_what_a_person_can_do() {
+        assert_eq!(lines(&GO), [""; 0]);
+        assert!(GO.by_hand().contains("https://go.dev/dl"));
+        assert_eq!(GO.label(), "go 1.26.0 or later");
     }
 
     #[test]
@@ -189,7 +251,8 @@ mod tests {
         for tool in ALL {
             assert!(!tool.why.is_empty(), "{} says why", tool.name);
             let from_registry = matches!(tool.install, Install::Crate);
-            assert!(!from_registry || tool.version.is_some(), "{} is pinned", tool.name);
+            let pinned = matches!(tool.version, Version::Exactly(_));
+            assert!(!from_registry || pinned, "{} is pinned", tool.name);
         }
     }
 }

@@ -25,7 +25,8 @@ const ARROWS: &[(&str, May)] = &[
     ("rearctl", May::Use(&["rear-agent-sdk", "rear-api"])),
     ("rear-benches", May::UseAnything),
     ("rear-fuzz", May::UseAnything),
-    ("xtask", May::Use(&[])),
+    ("rear-testbed", May::Use(&[])),
+    ("xtask", May::Use(&["rear-testbed"])),
 ];
 
 /// The engine is pure. A list of what it may use cannot be outgrown by new crates that

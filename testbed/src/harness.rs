@@ -1,0 +1,29 @@
+//! Starts servers, and lets nothing of them be left.
+//!
+//! A [`site`] is a folder with a [`guard`]; on it stand [`process`]es with [`port`]s of their own: [`etcd`] alone,
+//! under an [`api_server`], or that under a whole [`cluster`].
+
+mod api_server;
+mod certificates;
+mod cluster;
+mod etcd;
+mod guard;
+mod kubectl;
+mod node;
+mod patience;
+mod port;
+mod process;
+mod readiness;
+mod site;
+mod start_error;
+mod user;
+
+pub use api_server::ApiServer;
+pub use cluster::Cluster;
+pub use etcd::{Etcd, Members};
+pub use kubectl::{Followed, Kubectl, KubectlError};
+pub use node::Node;
+pub use patience::eventually;
+pub use process::{Process, ProcessError};
+pub use start_error::StartError;
+pub use user::User;

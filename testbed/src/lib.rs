@@ -1,0 +1,29 @@
+//! Real Kubernetes API servers, whole clusters and etcd for tests, without containers.
+//!
+//! A test starts what it needs and lets go of it: each server has ports and a folder of its own, and
+//! nothing is left behind when the test succeeds, panics or is killed. The programs are built once by
+//! `cargo xtask setup`, or taken from `KUBEBUILDER_ASSETS`; see `docs/how-to/test-on-real-clusters.md`.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use rear_testbed::ApiServer;
+//!
+//! let server = ApiServer::start()?;
+//! server.kubectl().run(&["create", "namespace", "rome"])?;
+//! println!("a client connects with {}", server.admin().kubeconfig().display());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | type | what it starts | ready in | memory |
+//! |---|---|---|---|
+//! | [`ApiServer`] | an API server and its etcd | 4 s | 300 MB |
+//! | [`Cluster`] | the same with scheduler, controller manager, and kwok as the kubelets | 11 s | 540 MB |
+//! | [`Etcd`] | one or three nodes of etcd alone | 0.5 s | 28 MB each |
+
+pub mod artifacts;
+#[cfg(feature = "harness")]
+mod harness;
+
+#[cfg(feature = "harness")]
+pub use harness::*;
