@@ -1,5 +1,6 @@
 //! `rear-broker`: the command line.
 
+use std::io::Write;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,7 +24,9 @@ struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve the API until told to stop
-    Serve(Serve),
+    Serve(Box<Serve>),
+    /// Print the description of the API (OpenAPI 3.1, JSON)
+    Openapi,
 }
 
 #[derive(Debug, Args)]
@@ -73,7 +76,10 @@ const EXIT_ADDRESS: u8 = 69;
 const EXIT_OTHER: u8 = 1;
 
 fn main() -> ExitCode {
-    let Command::Serve(options) = CommandLine::parse().command;
+    let options = match CommandLine::parse().command {
+        Command::Serve(options) => *options,
+        Command::Openapi => return print_description(),
+    };
     start_log();
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
@@ -82,6 +88,17 @@ fn main() -> ExitCode {
     match runtime.block_on(serve(options.into())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&error, exit_code(&error)),
+    }
+}
+
+fn print_description() -> ExitCode {
+    match rear_broker::routes::document().to_pretty_json() {
+        Ok(text) => {
+            // A reader that has seen enough is no error.
+            drop(writeln!(std::io::stdout(), "{text}"));
+            ExitCode::SUCCESS
+        }
+        Err(error) => fail(&error, EXIT_OTHER),
     }
 }
 

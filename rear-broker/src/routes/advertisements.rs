@@ -14,20 +14,31 @@ use rear_store::View;
 use serde::{Deserialize, Serialize};
 
 use super::Broker;
+use super::openapi::Problems;
 use super::list::{Query, address, member, page, page_length};
 use crate::answer::{Failure, json, whole_body};
 use crate::caller::Caller;
 use crate::limits::MAX_INSTRUCTIONS;
 
 /// How a list is asked for.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(super) struct ListQuery {
+    /// Where to go on, from the link in the page before.
     cursor: Option<String>,
+    /// How many at most; 1000 if not given.
     limit: Option<String>,
 }
 
 /// Stores an advertisement, and answers with it as the broker sees it and with what to keep aside.
+#[utoipa::path(
+    post,
+    path = "/api/v1/advertisements",
+    operation_id = "advertise",
+    request_body = AdvertisementRequest,
+    responses((status = 200, body = AdvertisementAnswer, description = "Stored"), Problems)
+)]
 pub(super) async fn publish(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
@@ -49,6 +60,13 @@ pub(super) async fn publish(
 }
 
 /// Every cluster for an administrator; itself for a cluster.
+#[utoipa::path(
+    get,
+    path = "/api/v1/advertisements",
+    operation_id = "listAdvertisements",
+    params(ListQuery),
+    responses((status = 200, body = Vec<Advertisement>, description = "A page"), Problems)
+)]
 pub(super) async fn list(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
@@ -69,6 +87,13 @@ pub(super) async fn list(
 }
 
 /// One cluster.
+#[utoipa::path(
+    get,
+    path = "/api/v1/advertisements/{id}",
+    operation_id = "getAdvertisement",
+    params(("id" = String, Path, description = "The cluster")),
+    responses((status = 200, body = Advertisement, description = "The cluster"), Problems)
+)]
 pub(super) async fn one(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
@@ -88,6 +113,13 @@ pub(super) struct Forgotten {
 }
 
 /// A cluster is gone for good.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/advertisements/{id}",
+    operation_id = "forgetCluster",
+    params(("id" = String, Path, description = "The cluster")),
+    responses((status = 200, body = Forgotten, description = "It is forgotten"), Problems)
+)]
 pub(super) async fn forget(
     State(broker): State<Arc<Broker>>,
     caller: Caller,

@@ -20,6 +20,7 @@ use rear_store::{FeedError, News, View};
 use tokio::time::sleep;
 
 use super::Broker;
+use super::openapi::Problems;
 use super::advertisements::shown;
 use super::list::unreadable;
 use crate::answer::{Failure, revision_value};
@@ -77,6 +78,16 @@ impl Drop for Place {
 }
 
 /// A stream of what concerns the caller, from the last event that it has seen, else from now on.
+#[utoipa::path(
+    get,
+    path = "/api/v1/events",
+    operation_id = "streamEvents",
+    params(("Last-Event-ID" = Option<String>, Header, description = "The last event that was seen")),
+    responses(
+        (status = 200, content_type = "text/event-stream", body = EventData, description = "One after the other"),
+        Problems
+    )
+)]
 pub(super) async fn stream(
     State(broker): State<Arc<Broker>>,
     caller: Caller,

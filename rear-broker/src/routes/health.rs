@@ -8,11 +8,26 @@ use axum::http::StatusCode;
 use super::Broker;
 
 /// The process answers.
+#[utoipa::path(
+    get,
+    path = "/healthz",
+    operation_id = "isAlive",
+    responses((status = 200, content_type = "text/plain", body = String, description = "It lives"))
+)]
 pub(super) async fn alive() -> &'static str {
     "ok\n"
 }
 
 /// The ledger takes decisions.
+#[utoipa::path(
+    get,
+    path = "/readyz",
+    operation_id = "isReady",
+    responses(
+        (status = 200, content_type = "text/plain", body = String, description = "It can decide"),
+        (status = 503, content_type = "text/plain", body = String, description = "It cannot, and why")
+    )
+)]
 pub(super) async fn ready(State(broker): State<Arc<Broker>>) -> (StatusCode, String) {
     match why_not_ready(&broker) {
         None => (StatusCode::OK, "ok\n".to_owned()),

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
 
 use super::Broker;
+use super::openapi::Problems;
 use super::list::{Query, address, member, page, unreadable};
 use crate::answer::Failure;
 use crate::caller::Caller;
@@ -23,16 +24,28 @@ use crate::limits::{MAX_INSTRUCTIONS, MAX_WAIT};
 use crate::listen::stopped;
 
 /// How instructions are asked for.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(super) struct LevelQuery {
+    /// `provider` (if not given) or `requester`.
     role: Option<String>,
+    /// How long to hold the answer until there is news, such as `30s`; with `after`.
     wait: Option<String>,
+    /// The revision of the last answer.
     after: Option<String>,
+    /// Where to go on, from the link in the page before.
     cursor: Option<String>,
 }
 
 /// The live promises of which the caller is a side; held back until there is news, if the caller wants that.
+#[utoipa::path(
+    get,
+    path = "/api/v1/instructions",
+    operation_id = "getInstructions",
+    params(LevelQuery),
+    responses((status = 200, body = Vec<Reservation>, description = "All of them"), Problems)
+)]
 pub(super) async fn level(
     State(broker): State<Arc<Broker>>,
     caller: Caller,

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::Broker;
+use super::openapi::Problems;
 use super::list::{Query, address, member, page, page_length, unreadable};
 use crate::answer::{Failure, json, whole_body};
 use crate::caller::Caller;
@@ -24,23 +25,45 @@ use crate::caller::Caller;
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 /// Whether to explain instead of locking.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
 pub(super) struct ReserveQuery {
+    /// `true` explains and locks nothing.
     dry_run: Option<String>,
 }
 
 /// How a list is asked for.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(super) struct ListQuery {
+    /// `requester` or `provider`; both if not given.
     role: Option<String>,
+    /// `Reserved`, `Active`, `Released` or `Failed`; all if not given.
     phase: Option<String>,
+    /// Where to go on, from the link in the page before.
     cursor: Option<String>,
+    /// How many at most; 1000 if not given.
     limit: Option<String>,
 }
 
 /// Finds room and locks it, or says why there is none.
+#[utoipa::path(
+    post,
+    path = "/api/v1/reservations",
+    operation_id = "reserve",
+    params(
+        ReserveQuery,
+        ("Idempotency-Key" = Option<String>, Header, description = "What the client calls its intent")
+    ),
+    request_body = ReservationRequest,
+    responses(
+        (status = 201, body = Reservation, description = "Granted, now or before under the same key"),
+        (status = 200, body = DryRun, description = "What would be granted, if that was asked"),
+        Problems
+    )
+)]
 pub(super) async fn reserve(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
@@ -97,6 +120,13 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Failur
 }
 
 /// The caller's reservations; every one for an administrator who does not ask for a role.
+#[utoipa::path(
+    get,
+    path = "/api/v1/reservations",
+    operation_id = "listReservations",
+    params(ListQuery),
+    responses((status = 200, body = Vec<Reservation>, description = "A page"), Problems)
+)]
 pub(super) async fn list(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
@@ -133,6 +163,13 @@ fn phase_name(text: &str) -> Result<PhaseName, Failure> {
 }
 
 /// One reservation.
+#[utoipa::path(
+    get,
+    path = "/api/v1/reservations/{id}",
+    operation_id = "getReservation",
+    params(("id" = String, Path, description = "The reservation")),
+    responses((status = 200, body = Reservation, description = "The reservation"), Problems)
+)]
 pub(super) async fn one(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
@@ -148,6 +185,13 @@ pub(super) async fn one(
 }
 
 /// The requester uses it.
+#[utoipa::path(
+    post,
+    path = "/api/v1/reservations/{id}/activate",
+    operation_id = "activate",
+    params(("id" = String, Path, description = "The reservation")),
+    responses((status = 200, body = Reservation, description = "It is in use"), Problems)
+)]
 pub(super) async fn activate(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
@@ -158,6 +202,14 @@ pub(super) async fn activate(
 }
 
 /// The requester wants it for longer.
+#[utoipa::path(
+    post,
+    path = "/api/v1/reservations/{id}/renew",
+    operation_id = "renew",
+    params(("id" = String, Path, description = "The reservation")),
+    request_body = RenewRequest,
+    responses((status = 200, body = Reservation, description = "It has a new end"), Problems)
+)]
 pub(super) async fn renew(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
@@ -170,6 +222,14 @@ pub(super) async fn renew(
 }
 
 /// The provider will not keep it.
+#[utoipa::path(
+    post,
+    path = "/api/v1/reservations/{id}/reject",
+    operation_id = "reject",
+    params(("id" = String, Path, description = "The reservation")),
+    request_body = RejectRequest,
+    responses((status = 200, body = Reservation, description = "It has failed"), Problems)
+)]
 pub(super) async fn reject(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
@@ -182,6 +242,13 @@ pub(super) async fn reject(
 }
 
 /// It is given back; repeating it is fine.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/reservations/{id}",
+    operation_id = "release",
+    params(("id" = String, Path, description = "The reservation")),
+    responses((status = 200, body = Reservation, description = "It was given back"), Problems)
+)]
 pub(super) async fn release(
     State(broker): State<Arc<Broker>>,
     caller: Caller,

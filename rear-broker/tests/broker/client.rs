@@ -111,7 +111,9 @@ impl Connection {
         }
         head.push_str("\r\n");
         self.send(&[head.as_bytes(), body.unwrap_or_default()].concat())?;
-        self.answer()
+        let answer = self.answer()?;
+        super::description::check(method, path, &answer);
+        Ok(answer)
     }
 
     pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {

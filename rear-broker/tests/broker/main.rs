@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod client;
+mod description;
 mod earlier_agents;
 mod hostile;
 mod identities;
