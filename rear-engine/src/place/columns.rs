@@ -10,10 +10,13 @@
 #![allow(clippy::float_arithmetic, clippy::cast_precision_loss, clippy::cast_possible_truncation)]
 #![allow(clippy::cast_sign_loss)]
 
+mod avx2;
+pub(super) mod pick;
 pub(super) mod probe;
 mod scan;
 
-use probe::Goal;
+use pick::Picked;
+use probe::{Goal, Probe};
 
 use crate::policy::Weights;
 use crate::price::{Cost, Rate};
@@ -104,10 +107,14 @@ fn holds_exactly(cost: &Cost) -> bool {
 /// What is free as a share of what is allocatable. Without any, there is no share of it, and no request
 /// for it fits: 0 − r × ∞.
 fn ratios(allocatable: Resources, available: Resources) -> [f32; DIMENSIONS] {
-    Dimension::ALL.map(|dimension| {
-        let (free, size) = (available.get(dimension) as f64, allocatable.get(dimension) as f64);
-        if size > 0.0 { (free / size) as f32 } else { 0.0 }
-    })
+    let (sizes, free) = (allocatable.amounts(), available.amounts());
+    let mut ratios = [0.0; DIMENSIONS];
+    for d in 0..DIMENSIONS {
+        // Amounts end at `i64::MAX`, and signed numbers are converted with one instruction.
+        let (size, free) = (sizes[d].cast_signed() as f64, free[d].cast_signed() as f64);
+        ratios[d] = if size > 0.0 { (free / size) as f32 } else { 0.0 };
+    }
+    ratios
 }
 
 /// Weights as numbers.
@@ -154,10 +161,17 @@ impl Columns {
         }
     }
 
-    /// What one row charges, and whether that is exact.
-    pub(super) fn rates(&self, row: usize) -> (Rates, bool) {
+    /// What one row charges, where that is held exactly.
+    pub(super) fn exact_rates(&self, row: usize) -> Option<Rates> {
         let (lane, i) = (row / LANES, row % LANES);
-        (self.rate.each_ref().map(|column| column[lane][i]), self.inexact[lane] & (1 << i) == 0)
+        let exact = self.inexact[lane] & (1 << i) == 0;
+        exact.then(|| self.rate.each_ref().map(|column| column[lane][i]))
+    }
+
+    /// The rows that may charge better than `best`, which is exact: some rate of theirs is better, or not exact.
+    pub(super) fn may_charge_better(&self, lane: usize, probe: &Probe, best: Rates) -> Picked {
+        let rates = self.rate.each_ref().map(|column| &column[lane]);
+        probe.better_rates(rates, best).or(Picked(self.inexact[lane]))
     }
 
     /// Whether all rates of 64 rows are exact.

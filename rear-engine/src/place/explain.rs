@@ -57,7 +57,7 @@ struct Entry {
 
 impl Nearest<'_> {
     fn consider(&mut self, row: &Row) {
-        let missing = WHOLE - filled(row.look.available, self.ask);
+        let missing = WHOLE - filled(row.look().available, self.ask);
         for cluster in row.members() {
             if self.is_full()
                 && self

@@ -132,11 +132,11 @@ impl<'a> Yardstick<'a> {
     }
 
     /// The score of a cluster that fits.
-    pub(super) fn score(&self, look: &Look) -> Score {
-        self.score_given(look, self.cheapness(look.cost.as_ref()))
+    pub(super) fn score(&self, look: Look<'_>) -> Score {
+        self.score_given(look, self.cheapness(look.cost))
     }
 
-    fn score_given(&self, look: &Look, cheapness: u64) -> Score {
+    fn score_given(&self, look: Look<'_>, cheapness: u64) -> Score {
         let room = || {
             let mut sum = 0;
             for dimension in self.ask.dimensions() {
@@ -158,25 +158,25 @@ impl<'a> Yardstick<'a> {
     }
 
     /// What decides, or nothing where the request does not fit. `cheapness` is that of the look's cost.
-    pub(super) fn score_where_it_fits(&self, look: &Look, cheapness: u64) -> Option<u64> {
+    pub(super) fn score_where_it_fits(&self, look: Look<'_>, cheapness: u64) -> Option<u64> {
         let fits = self.ask.resources().first_beyond(look.available).is_none();
         fits.then(|| self.score_given(look, cheapness).value)
     }
 
     /// The same, part by part.
-    pub(super) fn parts(&self, look: &Look) -> Parts {
+    pub(super) fn parts(&self, look: Look<'_>) -> Parts {
         let mut parts = Parts::default();
         for dimension in self.ask.dimensions() {
             parts.room[dimension.index()] = Some(Score::from_share(self.room(look, dimension)));
         }
         if self.counts_cost() {
-            parts.cost = Some(Score::from_share(self.cheapness(look.cost.as_ref())));
+            parts.cost = Some(Score::from_share(self.cheapness(look.cost)));
         }
         parts
     }
 
     /// What a dimension is worth: the share that stays free, or for bin packing the share that does not.
-    fn room(&self, look: &Look, dimension: Dimension) -> u64 {
+    fn room(&self, look: Look<'_>, dimension: Dimension) -> u64 {
         let left =
             look.available.get(dimension).saturating_sub(self.ask.resources().get(dimension));
         let free = share(left, look.allocatable.get(dimension));

@@ -1,6 +1,7 @@
 //! Finding the best row: blocks of 64 are visited only if the best that they could offer comes near the best found
 //! so far, and only rows that come near it themselves are compared exactly.
 
+use super::columns::pick::Picked;
 use super::columns::probe::Probe;
 use super::columns::{LANES, Lane, Rates};
 use super::index::{Index, Row};
@@ -14,7 +15,7 @@ impl Index {
         judge: impl FnMut(&'a Row, Option<&K>) -> Option<K>,
     ) -> Option<K> {
         let mut search =
-            Search { index: self, probe, judge, best: None, floor: f32::NEG_INFINITY, rates: None };
+            Search { index: self, probe, judge, best: None, floor: f32::MIN, rates: None };
         if probe.is_bounded_by_summaries() {
             // The most promising block first: what it yields rules most others out.
             let mut bounds: Lane = [0.0; LANES];
@@ -35,7 +36,7 @@ struct Search<'a, 'p, K, J> {
     probe: &'p Probe,
     judge: J,
     best: Option<K>,
-    /// Keys below this cannot be better than `best`.
+    /// Keys below this cannot be better than `best`; what is out of the question is always below it.
     floor: f32,
     /// What `best` charges, where the columns hold that exactly.
     rates: Option<Rates>,
@@ -47,7 +48,8 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
         for lane in 0..self.index.summaries.lanes() {
             let bound = self.index.summaries.bounds(lane, self.probe, bounds);
             if bound > best.0 {
-                best = (bound, Some(lane * LANES + position_of(bounds, bound)));
+                let position = Picked::at_least(bounds, bound).next();
+                best = (bound, position.map(|position| lane * LANES + position));
             }
         }
         best.1
@@ -60,13 +62,12 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
             if lanes > 1 && self.index.summaries.bounds(lane, self.probe, bounds) < self.floor {
                 continue;
             }
-            let mut from = 0;
-            while let Some(position) = next_above(bounds, from, self.floor) {
+            for position in Picked::at_least(bounds, self.floor) {
                 let block = lane * LANES + position;
-                if block != but && self.may_charge_better(block) {
+                let promises = bounds[position] >= self.floor && self.may_charge_better(block);
+                if block != but && promises {
                     self.visit(block);
                 }
-                from = position + 1;
             }
         }
     }
@@ -83,29 +84,28 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
     fn visit(&mut self, block: usize) {
         let mut keys: Lane = [0.0; LANES];
         let largest = self.index.columns.keys(block, self.probe, &mut keys);
-        if largest < self.floor.max(f32::MIN) {
+        if largest < self.floor {
             return;
         }
-        let first = position_of(&keys, largest);
+        let Some(first) = Picked::at_least(&keys, largest).next() else {
+            return;
+        };
         self.consider(block, first, largest);
-        if !self.may_charge_better(block) {
-            return;
-        }
         keys[first] = f32::NEG_INFINITY;
-        let mut from = 0;
-        while let Some(lane) = next_above(&keys, from, self.floor) {
-            self.consider(block, lane, keys[lane]);
-            from = lane + 1;
+        let mut others = Picked::at_least(&keys, self.floor);
+        if let Some(best) = self.rates {
+            others = others.and(self.index.columns.may_charge_better(block, self.probe, best));
+        }
+        for lane in others {
+            if keys[lane] >= self.floor {
+                self.consider(block, lane, keys[lane]);
+            }
         }
     }
 
     // Approximate by purpose: the floor only prunes.
     #[allow(clippy::float_arithmetic)]
     fn consider(&mut self, block: usize, lane: usize, key: f32) {
-        let (rates, exact) = self.index.columns.rates(block * LANES + lane);
-        if exact && self.rates.is_some_and(|best| self.probe.is_no_better(rates, best)) {
-            return;
-        }
         let Some(row) = self.index.row(block, lane) else {
             return;
         };
@@ -115,35 +115,9 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
         if self.best.as_ref().is_none_or(|best| *best < verdict) {
             self.best = Some(verdict);
             self.floor = self.floor.max(key - self.probe.margin(key));
-            self.rates = exact.then_some(rates);
-        }
-    }
-}
-
-/// The next key that is in question and not below the floor; eight are passed over at a time.
-fn next_above(keys: &Lane, from: usize, floor: f32) -> Option<usize> {
-    const WIDTH: usize = 8;
-    let floor = floor.max(f32::MIN);
-    let mut start = from / WIDTH * WIDTH;
-    while start < LANES {
-        let chunk = &keys[start..start + WIDTH];
-        if largest_of(chunk) >= floor {
-            let found =
-                chunk.iter().enumerate().find(|(i, key)| start + i >= from && **key >= floor);
-            if let Some((i, _)) = found {
-                return Some(start + i);
+            if self.probe.compares_rates() {
+                self.rates = self.index.columns.exact_rates(block * LANES + lane);
             }
         }
-        start += WIDTH;
     }
-    None
-}
-
-/// Where the largest key is.
-fn position_of(keys: &Lane, key: f32) -> usize {
-    keys.iter().position(|&other| other >= key).unwrap_or_default()
-}
-
-fn largest_of(keys: &[f32]) -> f32 {
-    keys.iter().fold(f32::NEG_INFINITY, |best, &key| if key > best { key } else { best })
 }

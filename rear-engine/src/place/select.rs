@@ -56,7 +56,7 @@ pub(crate) fn by_plain_scan(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Option<
 
 /// The fast way to the same answer.
 pub(crate) fn by_index(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Option<ClusterId> {
-    let contest = Contest { fleet, ask, now };
+    let contest = Contest::new(fleet, ask, now);
     let mut yardstick = Yardstick::new(fleet.policy(), ask);
     if yardstick.counts_cost() {
         yardstick.prices = contest.prices(&yardstick);
@@ -64,8 +64,11 @@ pub(crate) fn by_index(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Option<Clust
     let probe = probe_for(fleet, ask, &yardstick);
     let mut cheapness = PerCost::default();
     let best = fleet.index().best(&probe, |row, best: Option<&(u64, Reverse<&ClusterId>)>| {
-        let cheapness = cheapness.of(row, |cost| yardstick.cheapness(cost));
-        let score = yardstick.score_where_it_fits(&row.look, cheapness)?;
+        let cheapness = match yardstick.prices {
+            Some(_) => cheapness.of(row, |cost| yardstick.cheapness(cost)),
+            None => 0,
+        };
+        let score = yardstick.score_where_it_fits(row.look(), cheapness)?;
         if best.is_some_and(|(best, _)| score < *best) {
             return None;
         }
@@ -106,7 +109,7 @@ impl<T> Default for PerCost<'_, T> {
 
 impl<'a, T: Copy> PerCost<'a, T> {
     fn of(&mut self, row: &'a Row, work_out: impl FnOnce(Option<&'a Cost>) -> T) -> T {
-        let cost = row.look.cost.as_ref();
+        let cost = row.look().cost;
         match self.last {
             Some((last, known)) if last == cost => known,
             Some(_) | None => {
@@ -123,15 +126,27 @@ struct Contest<'a> {
     fleet: &'a Fleet,
     ask: &'a Ask,
     now: Timestamp,
+    /// Whether every cluster of the index may serve where it has room, but for the requester itself.
+    open: bool,
 }
 
-impl Contest<'_> {
+impl<'a> Contest<'a> {
+    fn new(fleet: &'a Fleet, ask: &'a Ask, now: Timestamp) -> Self {
+        let terms = ask.terms();
+        let unconstrained = terms.required.is_empty() && terms.ceiling.is_none();
+        Self { fleet, ask, now, open: unconstrained && fleet.index_is_fresh(now) }
+    }
+
     /// The first cluster of a row, by id, that the request may go to.
     fn first_eligible<'r>(&self, row: &'r Row) -> Option<&'r ClusterId> {
         row.members().find(|id| self.may_serve(id))
     }
 
+    /// Whether a cluster may serve that was found in the index, with room for the request.
     fn may_serve(&self, id: &ClusterId) -> bool {
+        if self.open {
+            return id != self.ask.requester();
+        }
         let obstacle = |cluster: &Cluster| reason(self.fleet, cluster, self.ask, self.now);
         self.fleet.cluster(id).is_some_and(|cluster| obstacle(cluster).is_none())
     }
@@ -154,7 +169,7 @@ impl Contest<'_> {
         self.fleet.index().best(&probe, |row, best| {
             let price = key(prices.of(row, |cost| yardstick.price(cost))?);
             let better = best.is_none_or(|best| *best < price);
-            if !better || lack(row.look.available, self.ask).is_some() {
+            if !better || lack(row.look().available, self.ask).is_some() {
                 return None;
             }
             self.first_eligible(row).map(|_| price)
@@ -163,11 +178,11 @@ impl Contest<'_> {
 }
 
 /// What a request sees of one cluster.
-pub(super) fn look_of(cluster: &Cluster) -> Option<Look> {
+pub(super) fn look_of(cluster: &Cluster) -> Option<Look<'_>> {
     let advertisement = cluster.record().advertisement()?;
     Some(Look {
         allocatable: advertisement.allocatable,
         available: cluster.available()?.shown(),
-        cost: advertisement.cost.clone(),
+        cost: advertisement.cost.as_ref(),
     })
 }

@@ -1,6 +1,7 @@
 //! A question to the columns: which rows come first for a request.
 
-use super::{DIMENSIONS, RATES, Rates, TOLERANCE};
+use super::pick::Picked;
+use super::{DIMENSIONS, Lane, RATES, Rates, TOLERANCE};
 use crate::ask::Ask;
 use crate::policy::Weights;
 use crate::price::Price;
@@ -126,6 +127,24 @@ impl Probe {
         match self.goal {
             Goal::Cheap => pairs.all(|(rate, best)| rate >= best),
             Goal::Dear => pairs.all(|(rate, best)| rate <= best),
+            Goal::Score | Goal::NearlyFits => false,
+        }
+    }
+
+    /// The rows with a rate that is better than `best`, of those rates that count.
+    pub(super) fn better_rates(&self, rates: [&Lane; RATES], best: Rates) -> Picked {
+        let better = match self.goal {
+            Goal::Cheap => Picked::below,
+            Goal::Dear | Goal::Score | Goal::NearlyFits => Picked::above,
+        };
+        let pairs = rates.into_iter().zip(best).take(self.rates);
+        pairs.fold(Picked(0), |rows, (rates, best)| rows.or(better(rates, best)))
+    }
+
+    /// Whether only what a row charges makes it come first.
+    pub(in crate::place) fn compares_rates(&self) -> bool {
+        match self.goal {
+            Goal::Cheap | Goal::Dear => true,
             Goal::Score | Goal::NearlyFits => false,
         }
     }

@@ -10,6 +10,8 @@
 // Several arrays are read at the same position.
 #![allow(clippy::needless_range_loop)]
 
+#[cfg(target_arch = "x86_64")]
+use super::avx2;
 use super::probe::{Goal, Probe};
 use super::{Columns, DIMENSIONS, JOINTS, LANES, Lane, RATES, Summaries, TOLERANCE, largest};
 
@@ -44,18 +46,22 @@ impl Columns {
             // SAFETY: the processor has AVX2, as the line above asked; nothing else is required.
             return unsafe { best_room_avx2(ratio, weights) };
         }
-        best_room_portable(ratio, weights)
+        best_room(ratio, weights, largest)
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn best_room_avx2(ratio: [&Lane; DIMENSIONS], weights: [f32; DIMENSIONS]) -> BestRoom {
-    best_room_portable(ratio, weights)
+    best_room(ratio, weights, |lane| avx2::largest(lane))
 }
 
 #[inline(always)]
-fn best_room_portable(ratio: [&Lane; DIMENSIONS], weights: [f32; DIMENSIONS]) -> BestRoom {
+fn best_room(
+    ratio: [&Lane; DIMENSIONS],
+    weights: [f32; DIMENSIONS],
+    largest: impl Fn(&Lane) -> f32,
+) -> BestRoom {
     let [cpu, memory, gpu, storage] = ratio;
     let mut base = [0.0; LANES];
     let (mut with_gpu, mut with_storage, mut with_both) = (base, base, base);
@@ -65,8 +71,10 @@ fn best_room_portable(ratio: [&Lane; DIMENSIONS], weights: [f32; DIMENSIONS]) ->
         with_storage[i] = base[i] + weights[3] * storage[i];
         with_both[i] = with_gpu[i] + weights[3] * storage[i];
     }
-    let joints = [&base, &with_gpu, &with_storage, &with_both].map(largest);
-    (ratio.map(largest), joints)
+    // One by one: `map` would call a function that is not compiled for the same processor.
+    let ratios = [largest(cpu), largest(memory), largest(gpu), largest(storage)];
+    let joints = [largest(&base), largest(&with_gpu), largest(&with_storage), largest(&with_both)];
+    (ratios, joints)
 }
 
 /// 64 rows of a table, or the bests of 64 blocks.
@@ -83,23 +91,49 @@ fn dispatch(table: &Table<'_>, probe: &Probe, keys: &mut Lane) -> f32 {
         // SAFETY: the processor has AVX2, as the line above asked; nothing else is required.
         return unsafe { keys_avx2(table, probe, keys) };
     }
-    keys_portable(table, probe, keys)
+    write_keys(table, probe, keys);
+    largest(keys)
+}
+
+/// A bit for each of 64 numbers that is at least `floor`.
+pub(super) fn at_least(numbers: &Lane, floor: f32) -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2, as the line above asked; nothing else is required.
+        return unsafe { avx2::at_least(numbers, floor) };
+    }
+    bits(numbers, |number| number >= floor)
+}
+
+/// A bit for each of 64 numbers that is at most `ceiling`.
+pub(super) fn at_most(numbers: &Lane, ceiling: f32) -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2, as the line above asked; nothing else is required.
+        return unsafe { avx2::at_most(numbers, ceiling) };
+    }
+    bits(numbers, |number| number <= ceiling)
+}
+
+fn bits(numbers: &Lane, test: impl Fn(f32) -> bool) -> u64 {
+    let bit = |(i, &number): (usize, &f32)| u64::from(test(number)) << i;
+    numbers.iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn keys_avx2(table: &Table<'_>, probe: &Probe, keys: &mut Lane) -> f32 {
-    keys_portable(table, probe, keys)
+    write_keys(table, probe, keys);
+    avx2::largest(keys)
 }
 
 #[inline(always)]
-fn keys_portable(table: &Table<'_>, probe: &Probe, keys: &mut Lane) -> f32 {
+fn write_keys(table: &Table<'_>, probe: &Probe, keys: &mut Lane) {
     match probe.count {
         2 => keys_of::<2>(table, probe, keys),
         3 => keys_of::<3>(table, probe, keys),
         _ => keys_of::<4>(table, probe, keys),
     }
-    largest(keys)
 }
 
 #[inline(always)]

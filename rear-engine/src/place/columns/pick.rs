@@ -1,0 +1,49 @@
+//! Some of 64 rows, as bits: which of them are worth a closer look is seen without a branch for each.
+
+use super::{LANES, Lane, scan};
+
+const _: () = assert!(LANES == u64::BITS as usize);
+
+/// A set of rows: bit `i` stands for row `i` of 64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::place) struct Picked(pub(super) u64);
+
+impl Picked {
+    /// The rows whose number is at least this.
+    pub(in crate::place) fn at_least(numbers: &Lane, floor: f32) -> Self {
+        Self(scan::at_least(numbers, floor))
+    }
+
+    /// The rows whose number is below this.
+    pub(super) fn below(numbers: &Lane, limit: f32) -> Self {
+        Self(!scan::at_least(numbers, limit))
+    }
+
+    /// The rows whose number is above this.
+    pub(super) fn above(numbers: &Lane, limit: f32) -> Self {
+        Self(!scan::at_most(numbers, limit))
+    }
+
+    /// The rows that are in either.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The rows that are in both.
+    pub(in crate::place) fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+impl Iterator for Picked {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        if self.0 == 0 {
+            return None;
+        }
+        let row = self.0.trailing_zeros() as usize;
+        self.0 &= self.0 - 1;
+        Some(row)
+    }
+}
