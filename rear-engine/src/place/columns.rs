@@ -23,7 +23,7 @@ use crate::price::{Cost, Rate};
 use crate::resources::{DIMENSIONS, Dimension, Resources};
 
 /// Rows that are scanned together.
-pub(super) const LANES: usize = 64;
+pub(super) const LANES: usize = 32;
 
 /// Which sums summaries hold: bit 0 for GPU, bit 1 for storage.
 const JOINTS: usize = 4;
@@ -141,9 +141,13 @@ impl Columns {
         self.each_column(numbers, |column, number| {
             column[row / LANES][row % LANES] = number;
         });
+        self.mark_inexact(row, numbers.inexact);
+    }
+
+    fn mark_inexact(&mut self, row: usize, inexact: bool) {
         let bit = 1 << (row % LANES);
-        let inexact = &mut self.inexact[row / LANES];
-        *inexact = if numbers.inexact { *inexact | bit } else { *inexact & !bit };
+        let bits = &mut self.inexact[row / LANES];
+        *bits = if inexact { *bits | bit } else { *bits & !bit };
     }
 
     /// Writes what is free in one row.
@@ -173,11 +177,6 @@ impl Columns {
         let rates = self.rate.each_ref().map(|column| &column[lane]);
         probe.better_rates(rates, best).or(Picked(self.inexact[lane]))
     }
-
-    /// Whether all rates of 64 rows are exact.
-    pub(super) fn holds_rates_exactly(&self, lane: usize) -> bool {
-        self.inexact[lane] == 0
-    }
 }
 
 impl Summaries {
@@ -195,6 +194,7 @@ impl Summaries {
         }
         self.refresh_room(table, lane, weights);
         let (block, i) = (lane / LANES, lane % LANES);
+        self.best.mark_inexact(lane, table.inexact[lane] != 0);
         for (column, inverse) in self.best.inverse.iter_mut().zip(&table.inverse) {
             column[block][i] = smallest(&inverse[lane]);
         }
@@ -223,10 +223,11 @@ impl Summaries {
         }
     }
 
-    /// The lowest, or the highest, rates in a block.
-    pub(super) fn rates(&self, block: usize, goal: Goal) -> Rates {
-        let columns = if goal == Goal::Dear { &self.highest } else { &self.best.rate };
-        columns.each_ref().map(|column| column[block / LANES][block % LANES])
+    /// The blocks with a row that may charge better than `best`, which is exact.
+    pub(super) fn may_charge_better(&self, lane: usize, probe: &Probe, best: Rates) -> Picked {
+        let rates = if probe.goal == Goal::Dear { &self.highest } else { &self.best.rate };
+        let rates = rates.each_ref().map(|column| &column[lane]);
+        probe.better_rates(rates, best).or(Picked(self.best.inexact[lane]))
     }
 }
 
@@ -238,7 +239,7 @@ fn highest(rates: &Lane) -> f32 {
 /// Folds 64 numbers in a way that compilers turn into vector instructions: halves against halves.
 #[inline(always)]
 fn fold(lane: &Lane, pick: impl Fn(f32, f32) -> f32 + Copy) -> f32 {
-    let quarter: [f32; 16] = halve(&halve::<LANES, 32>(lane, pick), pick);
+    let quarter: [f32; 16] = halve(lane, pick);
     let pair: [f32; 2] = halve(&halve::<8, 4>(&halve(&quarter, pick), pick), pick);
     pick(pair[0], pair[1])
 }

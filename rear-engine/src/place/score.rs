@@ -188,7 +188,7 @@ impl<'a> Yardstick<'a> {
 
     /// From a whole for the cheapest to 0 for the dearest; no price counts as the dearest.
     pub(super) fn cheapness(&self, cost: Option<&Cost>) -> u64 {
-        let (Some(price), Some((cheapest, dearest))) = (self.price(cost), self.prices) else {
+        let (Some((cheapest, dearest)), Some(price)) = (self.prices, self.price(cost)) else {
             return 0;
         };
         let mut span = dearest.billionths().saturating_sub(cheapest.billionths());
@@ -196,6 +196,9 @@ impl<'a> Yardstick<'a> {
         let mut saved = dearest.billionths().saturating_sub(price.billionths()).min(span);
         if span == 0 {
             return WHOLE;
+        }
+        if let (Ok(saved), Ok(span)) = (u64::try_from(saved), u64::try_from(span)) {
+            return share(saved, span);
         }
         // Prices of 2⁹⁸ billionths and more: the lowest bits give way to the multiplication.
         if span >> 98 > 0 {

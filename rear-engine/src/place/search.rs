@@ -57,42 +57,51 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
 
     fn visit_promising_blocks(&mut self, but: usize, bounds: &mut Lane) {
         let lanes = self.index.summaries.lanes();
+        let mut keys: Lane = [0.0; LANES];
         for lane in 0..lanes {
             // The bounds of a single lane are still there from the walk before.
             if lanes > 1 && self.index.summaries.bounds(lane, self.probe, bounds) < self.floor {
                 continue;
             }
-            for position in Picked::at_least(bounds, self.floor) {
-                let block = lane * LANES + position;
-                let promises = bounds[position] >= self.floor && self.may_charge_better(block);
-                if block != but && promises {
-                    self.visit(block);
-                }
+            if but / LANES == lane {
+                bounds[but % LANES] = f32::NEG_INFINITY;
+            }
+            let mut blocks = self.promising(bounds, lane);
+            while let Some((block, largest)) =
+                self.index.columns.next_block(&mut blocks, lane, self.probe, self.floor, &mut keys)
+            {
+                self.look_into(block, largest, &mut keys);
+                blocks = blocks.and(self.promising(bounds, lane));
             }
         }
     }
 
-    /// Many clusters charge the same: equal prices are told apart from nearly equal ones by their rates,
-    /// where the columns hold those exactly.
-    fn may_charge_better(&self, block: usize) -> bool {
-        let rates = || self.index.summaries.rates(block, self.probe.goal());
-        let comparable = self.rates.filter(|_| self.index.columns.holds_rates_exactly(block));
-        !comparable.is_some_and(|best| self.probe.is_no_better(rates(), best))
+    /// The blocks of a lane that may hold something better than the best so far. Many clusters charge the same:
+    /// equal prices are told apart from nearly equal ones by their rates, where the columns hold those exactly.
+    fn promising(&self, bounds: &Lane, lane: usize) -> Picked {
+        let near = Picked::at_least(bounds, self.floor);
+        match self.rates {
+            Some(best) => near.and(self.index.summaries.may_charge_better(lane, self.probe, best)),
+            None => near,
+        }
     }
 
-    /// The most promising row first: what it yields rules most others out.
     fn visit(&mut self, block: usize) {
         let mut keys: Lane = [0.0; LANES];
         let largest = self.index.columns.keys(block, self.probe, &mut keys);
-        if largest < self.floor {
-            return;
+        if largest >= self.floor {
+            self.look_into(block, largest, &mut keys);
         }
-        let Some(first) = Picked::at_least(&keys, largest).next() else {
+    }
+
+    /// The most promising row first: what it yields rules most others out.
+    fn look_into(&mut self, block: usize, largest: f32, keys: &mut Lane) {
+        let Some(first) = Picked::at_least(keys, largest).next() else {
             return;
         };
         self.consider(block, first, largest);
         keys[first] = f32::NEG_INFINITY;
-        let mut others = Picked::at_least(&keys, self.floor);
+        let mut others = Picked::at_least(keys, self.floor);
         if let Some(best) = self.rates {
             others = others.and(self.index.columns.may_charge_better(block, self.probe, best));
         }

@@ -2,7 +2,7 @@
 
 use super::{LANES, Lane, scan};
 
-const _: () = assert!(LANES == u64::BITS as usize);
+const _: () = assert!(LANES <= u64::BITS as usize);
 
 /// A set of rows: bit `i` stands for row `i` of 64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,12 +16,12 @@ impl Picked {
 
     /// The rows whose number is below this.
     pub(super) fn below(numbers: &Lane, limit: f32) -> Self {
-        Self(!scan::at_least(numbers, limit))
+        Self(!scan::at_least(numbers, limit) & ((1 << LANES) - 1))
     }
 
     /// The rows whose number is above this.
     pub(super) fn above(numbers: &Lane, limit: f32) -> Self {
-        Self(!scan::at_most(numbers, limit))
+        Self(!scan::at_most(numbers, limit) & ((1 << LANES) - 1))
     }
 
     /// The rows that are in either.

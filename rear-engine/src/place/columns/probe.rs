@@ -121,16 +121,6 @@ impl Probe {
         counts(Dimension::Gpu) + 2 * counts(Dimension::Storage)
     }
 
-    /// Whether charging `rates` cannot beat charging `best`, whatever the amounts.
-    pub(in crate::place) fn is_no_better(&self, rates: Rates, best: Rates) -> bool {
-        let mut pairs = rates.into_iter().zip(best).take(self.rates);
-        match self.goal {
-            Goal::Cheap => pairs.all(|(rate, best)| rate >= best),
-            Goal::Dear => pairs.all(|(rate, best)| rate <= best),
-            Goal::Score | Goal::NearlyFits => false,
-        }
-    }
-
     /// The rows with a rate that is better than `best`, of those rates that count.
     pub(super) fn better_rates(&self, rates: [&Lane; RATES], best: Rates) -> Picked {
         let better = match self.goal {
@@ -147,11 +137,6 @@ impl Probe {
             Goal::Cheap | Goal::Dear => true,
             Goal::Score | Goal::NearlyFits => false,
         }
-    }
-
-    /// What makes a row come first.
-    pub(in crate::place) fn goal(&self) -> Goal {
-        self.goal
     }
 
     /// Whether the best of each column is a bound: it is unless full clusters come first.

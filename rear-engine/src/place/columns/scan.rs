@@ -12,6 +12,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::avx2;
+use super::pick::Picked;
 use super::probe::{Goal, Probe};
 use super::{Columns, DIMENSIONS, JOINTS, LANES, Lane, RATES, Summaries, TOLERANCE, largest};
 
@@ -19,8 +20,34 @@ impl Columns {
     /// Writes the key of each of 64 rows, `-∞` for those that are out of the question, and returns the
     /// largest.
     pub(in crate::place) fn keys(&self, lane: usize, probe: &Probe, keys: &mut Lane) -> f32 {
+        dispatch(&self.table(lane), probe, keys)
+    }
+
+    /// Of some blocks of a lane of summaries, takes the next that has a row whose key is not below the floor. Writes
+    /// its keys, and returns its number and the largest key.
+    pub(in crate::place) fn next_block(
+        &self,
+        blocks: &mut Picked,
+        lane: usize,
+        probe: &Probe,
+        floor: f32,
+        keys: &mut Lane,
+    ) -> Option<(usize, f32)> {
+        let blocks = blocks.map(|block| lane * LANES + block);
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has AVX2, as the line above asked; nothing else is required.
+            return unsafe { next_block_avx2(self, blocks, probe, floor, keys) };
+        }
+        next_block(self, blocks, floor, |table| {
+            write_keys(table, probe, keys);
+            largest(keys)
+        })
+    }
+
+    fn table(&self, lane: usize) -> Table<'_> {
         let rate = self.rate.each_ref().map(|column| &column[lane]);
-        dispatch(&Table { columns: self, joint: None, rate, lane }, probe, keys)
+        Table { columns: self, joint: None, rate, lane }
     }
 }
 
@@ -125,6 +152,37 @@ fn bits(numbers: &Lane, test: impl Fn(f32) -> bool) -> u64 {
 fn keys_avx2(table: &Table<'_>, probe: &Probe, keys: &mut Lane) -> f32 {
     write_keys(table, probe, keys);
     avx2::largest(keys)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn next_block_avx2(
+    columns: &Columns,
+    blocks: impl Iterator<Item = usize>,
+    probe: &Probe,
+    floor: f32,
+    keys: &mut Lane,
+) -> Option<(usize, f32)> {
+    next_block(columns, blocks, floor, |table| {
+        write_keys(table, probe, keys);
+        avx2::largest(keys)
+    })
+}
+
+#[inline(always)]
+fn next_block(
+    columns: &Columns,
+    blocks: impl Iterator<Item = usize>,
+    floor: f32,
+    mut largest_key: impl FnMut(&Table<'_>) -> f32,
+) -> Option<(usize, f32)> {
+    for block in blocks {
+        let largest = largest_key(&columns.table(block));
+        if largest >= floor {
+            return Some((block, largest));
+        }
+    }
+    None
 }
 
 #[inline(always)]
