@@ -90,7 +90,10 @@ pub(crate) fn share(part: u64, whole: u64) -> u64 {
 /// What the scores of one request are measured with.
 pub(crate) struct Yardstick<'a> {
     ask: &'a Ask,
-    weights: Weights,
+    /// By dimension; 0 for one that does not count.
+    weights: [u64; DIMENSIONS],
+    /// Their sum.
+    pub(super) weight: u64,
     pub(super) strategy: Strategy,
     cost_share: u64,
     pub(super) currency: Option<&'a Currency>,
@@ -101,9 +104,14 @@ pub(crate) struct Yardstick<'a> {
 impl<'a> Yardstick<'a> {
     pub(crate) fn new(policy: &'a Policy, ask: &'a Ask) -> Self {
         let ceiling = ask.terms().ceiling.as_ref();
+        let mut weights = [0; DIMENSIONS];
+        for dimension in ask.dimensions() {
+            weights[dimension.index()] = policy.weights.get(dimension).into();
+        }
         Self {
             ask,
-            weights: policy.weights,
+            weights,
+            weight: weights.iter().sum(),
             strategy: ask.terms().strategy.unwrap_or(policy.strategy),
             cost_share: policy.cost_share.get().into(),
             currency: ceiling.map(|ceiling| &ceiling.currency).or(policy.currency.as_ref()),
@@ -122,45 +130,42 @@ impl<'a> Yardstick<'a> {
         Some(cost.of(self.ask.resources()))
     }
 
-    /// The sum of the weights that count.
-    pub(super) fn weight(&self) -> u64 {
-        let mut sum = 0;
-        for dimension in self.ask.dimensions() {
-            sum += u64::from(self.weights.get(dimension));
-        }
-        sum
-    }
-
     /// The score of a cluster that fits.
     pub(super) fn score(&self, look: Look<'_>) -> Score {
-        self.score_given(look, self.cheapness(look.cost))
-    }
-
-    fn score_given(&self, look: Look<'_>, cheapness: u64) -> Score {
-        let room = || {
-            let mut sum = 0;
-            for dimension in self.ask.dimensions() {
-                sum += u64::from(self.weights.get(dimension)) * self.room(look, dimension);
-            }
-            sum
+        let out_of = match self.strategy {
+            Strategy::Headroom | Strategy::Binpack => self.weight * WHOLE,
+            Strategy::Cheapest => WHOLE,
+            Strategy::Balanced => PERCENT * self.weight * WHOLE,
         };
-        match self.strategy {
-            Strategy::Headroom | Strategy::Binpack => {
-                Score { value: room(), out_of: self.weight() * WHOLE }
-            }
-            Strategy::Cheapest => Score::from_share(cheapness),
-            Strategy::Balanced => Score {
-                value: (PERCENT - self.cost_share) * room()
-                    + self.cost_share * self.weight() * cheapness,
-                out_of: PERCENT * self.weight() * WHOLE,
-            },
-        }
+        Score { value: self.value(look, self.cheapness(look.cost)), out_of }
     }
 
     /// What decides, or nothing where the request does not fit. `cheapness` is that of the look's cost.
-    pub(super) fn score_where_it_fits(&self, look: Look<'_>, cheapness: u64) -> Option<u64> {
+    pub(super) fn value_where_it_fits(&self, look: Look<'_>, cheapness: u64) -> Option<u64> {
         let fits = self.ask.resources().first_beyond(look.available).is_none();
-        fits.then(|| self.score_given(look, cheapness).value)
+        fits.then(|| self.value(look, cheapness))
+    }
+
+    fn value(&self, look: Look<'_>, cheapness: u64) -> u64 {
+        match self.strategy {
+            Strategy::Headroom | Strategy::Binpack => self.weighted_room(look),
+            Strategy::Cheapest => cheapness,
+            Strategy::Balanced => {
+                (PERCENT - self.cost_share) * self.weighted_room(look)
+                    + self.cost_share * self.weight * cheapness
+            }
+        }
+    }
+
+    fn weighted_room(&self, look: Look<'_>) -> u64 {
+        let mut sum = 0;
+        for dimension in Dimension::ALL {
+            let weight = self.weights[dimension.index()];
+            if weight > 0 {
+                sum += weight * self.room(look, dimension);
+            }
+        }
+        sum
     }
 
     /// The same, part by part.

@@ -58,17 +58,18 @@ pub(crate) fn by_plain_scan(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Option<
 pub(crate) fn by_index(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Option<ClusterId> {
     let contest = Contest::new(fleet, ask, now);
     let mut yardstick = Yardstick::new(fleet.policy(), ask);
+    let probe = Probe::new(ask);
     if yardstick.counts_cost() {
-        yardstick.prices = contest.prices(&yardstick);
+        yardstick.prices = contest.prices(&probe, &yardstick);
     }
-    let probe = probe_for(fleet, ask, &yardstick);
+    let probe = aim(probe, fleet, &yardstick);
     let mut cheapness = PerCost::default();
     let best = fleet.index().best(&probe, |row, best: Option<&(u64, Reverse<&ClusterId>)>| {
         let cheapness = match yardstick.prices {
             Some(_) => cheapness.of(row, |cost| yardstick.cheapness(cost)),
             None => 0,
         };
-        let score = yardstick.score_where_it_fits(row.look(), cheapness)?;
+        let score = yardstick.value_where_it_fits(row.look(), cheapness)?;
         if best.is_some_and(|(best, _)| score < *best) {
             return None;
         }
@@ -79,15 +80,15 @@ pub(crate) fn by_index(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Option<Clust
 
 // Approximate by purpose: these numbers only prune.
 #[allow(clippy::float_arithmetic, clippy::cast_precision_loss)]
-fn probe_for(fleet: &Fleet, ask: &Ask, yardstick: &Yardstick<'_>) -> Probe {
+fn aim(probe: Probe, fleet: &Fleet, yardstick: &Yardstick<'_>) -> Probe {
     let policy = fleet.policy();
-    let probe = Probe::new(Goal::Score, ask);
+    let probe = probe.towards(Goal::Score);
     let cost_share = f32::from(policy.cost_share.get()) / 100.0;
     let (room, worth) = match yardstick.strategy {
         Strategy::Headroom => (1.0, 0.0),
         Strategy::Binpack => (-1.0, 0.0),
         Strategy::Cheapest => (0.0, 1.0),
-        Strategy::Balanced => (1.0 - cost_share, cost_share * yardstick.weight() as f32),
+        Strategy::Balanced => (1.0 - cost_share, cost_share * yardstick.weight as f32),
     };
     let probe = probe.weigh_room(policy.weights, room);
     match yardstick.prices {
@@ -152,21 +153,21 @@ impl<'a> Contest<'a> {
     }
 
     /// The cheapest and the dearest price among the clusters that fit.
-    fn prices(&self, yardstick: &Yardstick<'_>) -> Option<(Price, Price)> {
-        let Reverse(cheapest) = self.extreme(Goal::Cheap, yardstick, Reverse)?;
-        let dearest = self.extreme(Goal::Dear, yardstick, |price| price)?;
+    fn prices(&self, probe: &Probe, yardstick: &Yardstick<'_>) -> Option<(Price, Price)> {
+        let probe = |goal| probe.clone().towards(goal);
+        let Reverse(cheapest) = self.extreme(&probe(Goal::Cheap), yardstick, Reverse)?;
+        let dearest = self.extreme(&probe(Goal::Dear), yardstick, |price| price)?;
         Some((cheapest, dearest))
     }
 
     fn extreme<K: Ord>(
         &self,
-        goal: Goal,
+        probe: &Probe,
         yardstick: &Yardstick<'_>,
         key: impl Fn(Price) -> K,
     ) -> Option<K> {
-        let probe = Probe::new(goal, self.ask);
         let mut prices = PerCost::default();
-        self.fleet.index().best(&probe, |row, best| {
+        self.fleet.index().best(probe, |row, best| {
             let price = key(prices.of(row, |cost| yardstick.price(cost))?);
             let better = best.is_none_or(|best| *best < price);
             if !better || lack(row.look().available, self.ask).is_some() {

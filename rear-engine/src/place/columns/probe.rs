@@ -46,11 +46,11 @@ pub(in crate::place) struct Probe {
 }
 
 impl Probe {
-    /// A probe for what an ask requests.
-    pub(in crate::place) fn new(goal: Goal, ask: &Ask) -> Self {
+    /// A probe for what an ask requests, as yet without weights.
+    pub(in crate::place) fn new(ask: &Ask) -> Self {
         let resources = ask.resources();
         let mut probe = Self {
-            goal,
+            goal: Goal::Score,
             dimensions: [0; DIMENSIONS],
             count: 0,
             requested: [0.0; DIMENSIONS],
@@ -68,6 +68,12 @@ impl Probe {
             probe.count += 1;
         }
         probe
+    }
+
+    /// Another goal.
+    pub(in crate::place) fn towards(mut self, goal: Goal) -> Self {
+        self.goal = goal;
+        self
     }
 
     /// Free shares count by these weights, times `factor`; a negative one prefers full clusters.
