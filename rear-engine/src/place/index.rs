@@ -3,12 +3,14 @@
 //! Clusters that offer the same are the same to a request, whatever they are called: they share a row.
 //! How they are searched is told in [`super::search`].
 
+use std::cmp::Reverse;
 use std::hash::BuildHasher;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::columns::probe::Probe;
-use super::columns::{Columns, LANES, Lane, Numbers, Summaries, vector_weights};
+use super::columns::summary::Summaries;
+use super::columns::{Columns, LANES, Lane, Numbers, vector_weights};
 use super::members::Members;
 use crate::id::ClusterId;
 use crate::policy::Policy;
@@ -174,8 +176,8 @@ impl Index {
         self.vacant.pop().unwrap_or_else(|| {
             let row = self.rows.len();
             self.rows.push(None);
-            if self.columns.lanes() * LANES == row {
-                self.columns.add_lane();
+            if self.columns.blocks() * LANES == row {
+                self.columns.add_block();
             }
             row
         })
@@ -240,12 +242,15 @@ impl Index {
         self.unsorted > self.rows.len() / 2 + LANES
     }
 
-    /// Sorts rows by size: blocks of clusters of one size have tight bounds. Only speed depends on it.
+    /// Sorts rows by size: blocks of clusters of one size have tight bounds, and the last blocks are the likeliest to
+    /// hold the best. Where cost counts, the dearest come first. Only speed depends on it.
     /// Every cluster has another row afterwards.
     pub(crate) fn settle(&mut self) {
         let mut rows: Vec<Row> = std::mem::take(&mut self.rows).into_iter().flatten().collect();
         let by_cost = self.by_cost;
-        rows.sort_by_cached_key(|row| (by_cost.then(|| row.rates()), size_class(row.allocatable)));
+        rows.sort_by_cached_key(|row| {
+            (by_cost.then(|| Reverse(row.rates())), size_class(row.allocatable))
+        });
         let mut sorted = Self::new(&Policy::default());
         (sorted.weights, sorted.currency, sorted.by_cost, sorted.clusters) =
             (self.weights, self.currency.take(), self.by_cost, self.clusters);
@@ -254,6 +259,11 @@ impl Index {
             sorted.write(row, contents);
         }
         *self = sorted;
+    }
+
+    /// Whether clusters of one price are neighbours.
+    pub(super) fn is_sorted_by_cost(&self) -> bool {
+        self.by_cost
     }
 
     /// Where each cluster is.
@@ -268,7 +278,7 @@ impl Index {
     pub(super) fn each_above(&self, probe: &Probe, mut keep: impl FnMut(&Row) -> f32) {
         let mut floor = f32::NEG_INFINITY;
         let mut keys: Lane = [0.0; LANES];
-        for block in (0..self.columns.lanes()).rev() {
+        for block in (0..self.columns.blocks()).rev() {
             if self.columns.keys(block, probe, &mut keys) < floor {
                 continue;
             }

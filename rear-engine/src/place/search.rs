@@ -17,16 +17,19 @@ impl Index {
         let mut search =
             Search { index: self, probe, judge, best: None, floor: f32::MIN, rates: None };
         if probe.is_bounded_by_summaries() {
-            // The most promising block first: what it yields rules most others out.
-            let mut bounds: Lane = [0.0; LANES];
-            if let Some(block) = search.most_promising_block(&mut bounds) {
-                search.visit(block);
-                search.visit_promising_blocks(block, &mut bounds);
-            }
+            search.visit_promising_blocks();
         } else {
-            (0..self.columns.lanes()).rev().for_each(|block| search.visit(block));
+            (0..self.columns.blocks()).rev().for_each(|block| search.visit(block));
         }
         search.best
+    }
+
+    /// Where to begin if prices are compared: rows are sorted by them, and who is the first in one rate is often so
+    /// in all.
+    fn end_of_prices(&self, probe: &Probe) -> Option<usize> {
+        let last = self.columns.blocks().checked_sub(1)?;
+        let end = if probe.prefers_cheap() { last } else { 0 };
+        (self.is_sorted_by_cost() && probe.compares_rates()).then_some(end)
     }
 }
 
@@ -42,48 +45,78 @@ struct Search<'a, 'p, K, J> {
     rates: Option<Rates>,
 }
 
+/// What the blocks of one summary could offer at best.
+struct Bounds {
+    of: Option<usize>,
+    largest: f32,
+    each: Lane,
+}
+
+impl Bounds {
+    /// Works them out, unless they are still there from the walk before.
+    fn work_out(&mut self, index: &Index, number: usize, probe: &Probe) {
+        if self.of != Some(number) {
+            self.of = Some(number);
+            self.largest = index.summaries.bounds(number, probe, &mut self.each);
+        }
+    }
+}
+
 impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J> {
-    fn most_promising_block(&self, bounds: &mut Lane) -> Option<usize> {
-        let mut best = (f32::NEG_INFINITY, None);
-        for lane in 0..self.index.summaries.lanes() {
-            let bound = self.index.summaries.bounds(lane, self.probe, bounds);
-            if bound > best.0 {
-                let position = Picked::at_least(bounds, bound).next();
-                best = (bound, position.map(|position| lane * LANES + position));
+    /// The most promising block first: what it yields rules most others out.
+    fn visit_promising_blocks(&mut self) {
+        let mut bounds = Bounds { of: None, largest: f32::MIN, each: [0.0; LANES] };
+        let mut first = self.index.end_of_prices(self.probe);
+        first.into_iter().for_each(|block| self.visit(block));
+        if self.best.is_none() {
+            first = self.most_promising_block(&mut bounds);
+            first.into_iter().for_each(|block| self.visit(block));
+        }
+        for number in 0..self.index.summaries.len() {
+            self.visit_others(number, &mut bounds, first);
+        }
+    }
+
+    fn most_promising_block(&self, bounds: &mut Bounds) -> Option<usize> {
+        let mut best = (f32::MIN, None);
+        for number in 0..self.index.summaries.len() {
+            bounds.work_out(self.index, number, self.probe);
+            if bounds.largest > best.0 {
+                let position = Picked::at_least(&bounds.each, bounds.largest).next();
+                best = (bounds.largest, position.map(|position| number * LANES + position));
             }
         }
         best.1
     }
 
-    fn visit_promising_blocks(&mut self, but: usize, bounds: &mut Lane) {
-        let lanes = self.index.summaries.lanes();
+    fn visit_others(&mut self, number: usize, bounds: &mut Bounds, first: Option<usize>) {
+        let mut blocks = self.may_charge_better(number);
+        if let Some(first) = first.filter(|first| first / LANES == number) {
+            blocks = blocks.without(first % LANES);
+        }
+        if blocks.is_empty() {
+            return;
+        }
+        bounds.work_out(self.index, number, self.probe);
+        if bounds.largest < self.floor {
+            return;
+        }
+        blocks = blocks.and(Picked::at_least(&bounds.each, self.floor));
         let mut keys: Lane = [0.0; LANES];
-        for lane in 0..lanes {
-            // The bounds of a single lane are still there from the walk before.
-            if lanes > 1 && self.index.summaries.bounds(lane, self.probe, bounds) < self.floor {
-                continue;
-            }
-            if but / LANES == lane {
-                bounds[but % LANES] = f32::NEG_INFINITY;
-            }
-            let mut blocks = self.promising(bounds, lane);
-            while let Some((block, largest)) =
-                self.index.columns.next_block(&mut blocks, lane, self.probe, self.floor, &mut keys)
-            {
-                self.look_into(block, largest, &mut keys);
-                blocks = blocks.and(self.promising(bounds, lane));
-            }
+        while let Some((block, largest)) =
+            self.index.columns.next_block(&mut blocks, number, self.probe, self.floor, &mut keys)
+        {
+            self.look_into(block, largest, &mut keys);
+            blocks = blocks.and(Picked::at_least(&bounds.each, self.floor));
+            blocks = blocks.and(self.may_charge_better(number));
         }
     }
 
-    /// The blocks of a lane that may hold something better than the best so far. Many clusters charge the same:
-    /// equal prices are told apart from nearly equal ones by their rates, where the columns hold those exactly.
-    fn promising(&self, bounds: &Lane, lane: usize) -> Picked {
-        let near = Picked::at_least(bounds, self.floor);
-        match self.rates {
-            Some(best) => near.and(self.index.summaries.may_charge_better(lane, self.probe, best)),
-            None => near,
-        }
+    /// The blocks of a summary that may charge better than the best so far. Many clusters charge the same: equal
+    /// prices are told apart from nearly equal ones by their rates, where the columns hold those exactly.
+    fn may_charge_better(&self, number: usize) -> Picked {
+        let better = |best| self.index.summaries.may_charge_better(number, self.probe, best);
+        self.rates.map_or(Picked::ALL, better)
     }
 
     fn visit(&mut self, block: usize) {

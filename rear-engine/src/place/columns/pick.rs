@@ -1,14 +1,17 @@
-//! Some of 64 rows, as bits: which of them are worth a closer look is seen without a branch for each.
+//! Some of 32 rows, as bits: which of them are worth a closer look is seen without a branch for each.
 
 use super::{LANES, Lane, scan};
 
 const _: () = assert!(LANES <= u64::BITS as usize);
 
-/// A set of rows: bit `i` stands for row `i` of 64.
+/// A set of rows: bit `i` stands for row `i` of 32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::place) struct Picked(pub(super) u64);
 
 impl Picked {
+    /// Every row.
+    pub(in crate::place) const ALL: Self = Self((1 << LANES) - 1);
+
     /// The rows whose number is at least this.
     pub(in crate::place) fn at_least(numbers: &Lane, floor: f32) -> Self {
         Self(scan::at_least(numbers, floor))
@@ -16,17 +19,27 @@ impl Picked {
 
     /// The rows whose number is below this.
     pub(super) fn below(numbers: &Lane, limit: f32) -> Self {
-        Self(!scan::at_least(numbers, limit) & ((1 << LANES) - 1))
+        Self(!scan::at_least(numbers, limit)).and(Self::ALL)
     }
 
     /// The rows whose number is above this.
     pub(super) fn above(numbers: &Lane, limit: f32) -> Self {
-        Self(!scan::at_most(numbers, limit) & ((1 << LANES) - 1))
+        Self(!scan::at_most(numbers, limit)).and(Self::ALL)
     }
 
     /// The rows that are in either.
     pub(super) fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// All of these but one.
+    pub(in crate::place) fn without(self, row: usize) -> Self {
+        Self(self.0 & !(1 << row))
+    }
+
+    /// Whether there are none.
+    pub(in crate::place) fn is_empty(self) -> bool {
+        self.0 == 0
     }
 
     /// The rows that are in both.
@@ -38,12 +51,13 @@ impl Picked {
 impl Iterator for Picked {
     type Item = usize;
 
+    /// From the last to the first: those are the likelier ones to rule others out.
     fn next(&mut self) -> Option<usize> {
         if self.0 == 0 {
             return None;
         }
-        let row = self.0.trailing_zeros() as usize;
-        self.0 &= self.0 - 1;
-        Some(row)
+        let row = self.0.ilog2();
+        self.0 ^= 1 << row;
+        Some(row as usize)
     }
 }

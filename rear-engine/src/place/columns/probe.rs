@@ -128,13 +128,18 @@ impl Probe {
     }
 
     /// The rows with a rate that is better than `best`, of those rates that count.
-    pub(super) fn better_rates(&self, rates: [&Lane; RATES], best: Rates) -> Picked {
+    pub(super) fn better_rates(&self, rates: &[Lane; RATES], best: Rates) -> Picked {
         let better = match self.goal {
             Goal::Cheap => Picked::below,
             Goal::Dear | Goal::Score | Goal::NearlyFits => Picked::above,
         };
-        let pairs = rates.into_iter().zip(best).take(self.rates);
+        let pairs = rates.iter().zip(best).take(self.rates);
         pairs.fold(Picked(0), |rows, (rates, best)| rows.or(better(rates, best)))
+    }
+
+    /// Whether what is cheap comes first.
+    pub(in crate::place) fn prefers_cheap(&self) -> bool {
+        self.goal == Goal::Cheap
     }
 
     /// Whether only what a row charges makes it come first.

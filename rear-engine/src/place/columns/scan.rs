@@ -14,13 +14,14 @@
 use super::avx2;
 use super::pick::Picked;
 use super::probe::{Goal, Probe};
-use super::{Columns, DIMENSIONS, JOINTS, LANES, Lane, RATES, Summaries, TOLERANCE, largest};
+use super::summary::{JOINTS, Summaries};
+use super::{Block, Columns, DIMENSIONS, LANES, Lane, RATES, TOLERANCE, largest};
 
 impl Columns {
     /// Writes the key of each of 64 rows, `-∞` for those that are out of the question, and returns the
     /// largest.
-    pub(in crate::place) fn keys(&self, lane: usize, probe: &Probe, keys: &mut Lane) -> f32 {
-        dispatch(&self.table(lane), probe, keys)
+    pub(in crate::place) fn keys(&self, block: usize, probe: &Probe, keys: &mut Lane) -> f32 {
+        dispatch(&self.table(block), probe, keys)
     }
 
     /// Of some blocks of a lane of summaries, takes the next that has a row whose key is not below the floor. Writes
@@ -45,19 +46,22 @@ impl Columns {
         })
     }
 
-    fn table(&self, lane: usize) -> Table<'_> {
-        let rate = self.rate.each_ref().map(|column| &column[lane]);
-        Table { columns: self, joint: None, rate, lane }
+    fn table(&self, block: usize) -> Table<'_> {
+        let block = &self.0[block];
+        Table { block, joint: None, rate: &block.rate }
     }
 }
 
 impl Summaries {
-    /// Writes what the best of each of 64 blocks could be, and returns the largest.
-    pub(in crate::place) fn bounds(&self, lane: usize, probe: &Probe, keys: &mut Lane) -> f32 {
-        let joint = Some(&self.joint[probe.joint_number()][lane]);
-        let rate = if probe.goal == Goal::Dear { &self.highest } else { &self.best.rate };
-        let rate = rate.each_ref().map(|column| &column[lane]);
-        dispatch(&Table { columns: &self.best, joint, rate, lane }, probe, keys)
+    /// Writes what the best of each of 32 blocks could be, and returns the largest.
+    pub(in crate::place) fn bounds(&self, number: usize, probe: &Probe, keys: &mut Lane) -> f32 {
+        let summary = &self.0[number];
+        let joint = Some(&summary.joint[probe.joint_number()]);
+        dispatch(
+            &Table { block: &summary.best, joint, rate: summary.rates(probe.goal) },
+            probe,
+            keys,
+        )
     }
 }
 
@@ -66,8 +70,8 @@ type BestRoom = ([f32; DIMENSIONS], [f32; JOINTS]);
 
 impl Columns {
     /// The best free shares of 64 rows, and the best of their weighted sums.
-    pub(super) fn best_room(&self, lane: usize, weights: [f32; DIMENSIONS]) -> BestRoom {
-        let ratio = self.ratio.each_ref().map(|column| &column[lane]);
+    pub(super) fn best_room(&self, block: usize, weights: [f32; DIMENSIONS]) -> BestRoom {
+        let ratio = &self.0[block].ratio;
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has AVX2, as the line above asked; nothing else is required.
@@ -79,13 +83,13 @@ impl Columns {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn best_room_avx2(ratio: [&Lane; DIMENSIONS], weights: [f32; DIMENSIONS]) -> BestRoom {
+fn best_room_avx2(ratio: &[Lane; DIMENSIONS], weights: [f32; DIMENSIONS]) -> BestRoom {
     best_room(ratio, weights, |lane| avx2::largest(lane))
 }
 
 #[inline(always)]
 fn best_room(
-    ratio: [&Lane; DIMENSIONS],
+    ratio: &[Lane; DIMENSIONS],
     weights: [f32; DIMENSIONS],
     largest: impl Fn(&Lane) -> f32,
 ) -> BestRoom {
@@ -106,10 +110,9 @@ fn best_room(
 
 /// 64 rows of a table, or the bests of 64 blocks.
 struct Table<'a> {
-    columns: &'a Columns,
+    block: &'a Block,
     joint: Option<&'a Lane>,
-    rate: [&'a Lane; RATES],
-    lane: usize,
+    rate: &'a [Lane; RATES],
 }
 
 fn dispatch(table: &Table<'_>, probe: &Probe, keys: &mut Lane) -> f32 {
@@ -196,7 +199,7 @@ fn write_keys(table: &Table<'_>, probe: &Probe, keys: &mut Lane) {
 
 #[inline(always)]
 fn keys_of<const D: usize>(table: &Table<'_>, probe: &Probe, keys: &mut Lane) {
-    let rows = Rows::<D>::new(table.columns, table.lane, probe);
+    let rows = Rows::<D>::new(table.block, probe);
     match (probe.goal, table.joint) {
         (Goal::Score, None) => rows.room(probe, keys),
         (Goal::Score, Some(joint)) => rows.room_of_block(probe, joint, keys),
@@ -231,10 +234,10 @@ struct Rows<'a, const D: usize> {
 
 impl<'a, const D: usize> Rows<'a, D> {
     #[inline(always)]
-    fn new(columns: &'a Columns, lane: usize, probe: &Probe) -> Self {
+    fn new(block: &'a Block, probe: &Probe) -> Self {
         Self {
-            ratio: std::array::from_fn(|d| &columns.ratio[probe.dimensions[d]][lane]),
-            inverse: std::array::from_fn(|d| &columns.inverse[probe.dimensions[d]][lane]),
+            ratio: std::array::from_fn(|d| &block.ratio[probe.dimensions[d]]),
+            inverse: std::array::from_fn(|d| &block.inverse[probe.dimensions[d]]),
         }
     }
 
