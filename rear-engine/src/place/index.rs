@@ -1,4 +1,4 @@
-//! The fleet as a request sees it: one row for each distinct look, in packed columns, with a bound for every 64 rows.
+//! The fleet as a request sees it: one row for each distinct look, in packed columns, with a bound for every 32 rows.
 //!
 //! Clusters that offer the same are the same to a request, whatever they are called: they share a row.
 //! How they are searched is told in [`super::search`].

@@ -1,4 +1,4 @@
-//! Finding the best row: blocks of 64 are visited only if the best that they could offer comes near the best found
+//! Finding the best row: blocks of 32 are visited only if the best that they could offer comes near the best found
 //! so far, and only rows that come near it themselves are compared exactly.
 
 use super::columns::pick::Picked;

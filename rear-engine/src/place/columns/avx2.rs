@@ -1,4 +1,4 @@
-//! What compilers do not find out by themselves: the largest of 64 numbers, and comparisons as bits, with AVX2.
+//! What compilers do not find out by themselves: the largest of 32 numbers, and comparisons as bits, with AVX2.
 #![cfg(target_arch = "x86_64")]
 
 use std::arch::x86_64::{__m256, _CMP_GE_OQ, _CMP_LE_OQ, _mm256_cmp_ps, _mm256_max_ps};
@@ -11,7 +11,7 @@ use super::{LANES, Lane};
 /// Numbers in a vector.
 const WIDTH: usize = 8;
 
-/// The largest of 64 numbers.
+/// The largest of 32 numbers.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn largest(numbers: &Lane) -> f32 {

@@ -1,8 +1,8 @@
-//! Computing the keys of 64 rows: plain loops over fixed arrays that compilers turn into vector instructions.
+//! Computing the keys of 32 rows: plain loops over fixed arrays that compilers turn into vector instructions.
 //!
 //! The same loops are compiled twice, for every x86-64 and for those with AVX2, and chosen at run time:
 //! no build flag ties a binary to a machine.
-// The two unsafe calls of the crate: entering a function that is compiled for AVX2, after the
+// The five unsafe calls of the crate: each enters a function that is compiled for AVX2, after the
 // processor said that it has it. Measured in benches/decide.rs: without it scans take about twice as long.
 #![allow(unsafe_code)]
 // `always`: the loops must be compiled as part of each of the two callers.
@@ -18,7 +18,7 @@ use super::summary::{JOINTS, Summaries};
 use super::{Block, Columns, DIMENSIONS, LANES, Lane, RATES, TOLERANCE, largest};
 
 impl Columns {
-    /// Writes the key of each of 64 rows, `-∞` for those that are out of the question, and returns the
+    /// Writes the key of each of 32 rows, `-∞` for those that are out of the question, and returns the
     /// largest.
     pub(in crate::place) fn keys(&self, block: usize, probe: &Probe, keys: &mut Lane) -> f32 {
         dispatch(&self.table(block), probe, keys)
@@ -65,11 +65,11 @@ impl Summaries {
     }
 }
 
-/// The best free shares of 64 rows, and the best of their weighted sums.
+/// The best free shares of 32 rows, and the best of their weighted sums.
 type BestRoom = ([f32; DIMENSIONS], [f32; JOINTS]);
 
 impl Columns {
-    /// The best free shares of 64 rows, and the best of their weighted sums.
+    /// The best free shares of 32 rows, and the best of their weighted sums.
     pub(super) fn best_room(&self, block: usize, weights: [f32; DIMENSIONS]) -> BestRoom {
         let ratio = &self.0[block].ratio;
         #[cfg(target_arch = "x86_64")]
@@ -108,7 +108,7 @@ fn best_room(
     (ratios, joints)
 }
 
-/// 64 rows of a table, or the bests of 64 blocks.
+/// 32 rows of a table, or the bests of 32 blocks.
 struct Table<'a> {
     block: &'a Block,
     joint: Option<&'a Lane>,
@@ -125,7 +125,7 @@ fn dispatch(table: &Table<'_>, probe: &Probe, keys: &mut Lane) -> f32 {
     largest(keys)
 }
 
-/// A bit for each of 64 numbers that is at least `floor`.
+/// A bit for each of 32 numbers that is at least `floor`.
 pub(super) fn at_least(numbers: &Lane, floor: f32) -> u64 {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
@@ -135,7 +135,7 @@ pub(super) fn at_least(numbers: &Lane, floor: f32) -> u64 {
     bits(numbers, |number| number >= floor)
 }
 
-/// A bit for each of 64 numbers that is at most `ceiling`.
+/// A bit for each of 32 numbers that is at most `ceiling`.
 pub(super) fn at_most(numbers: &Lane, ceiling: f32) -> u64 {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
