@@ -123,8 +123,8 @@ impl Block {
     };
 
     fn set_ratios(&mut self, row: usize, ratios: [f32; DIMENSIONS]) {
-        for d in 0..DIMENSIONS {
-            self.ratio[d][row] = ratios[d];
+        for (column, ratio) in self.ratio.iter_mut().zip(ratios) {
+            column[row] = ratio;
         }
     }
 
@@ -149,11 +149,11 @@ impl Columns {
     pub(super) fn set(&mut self, row: usize, numbers: Numbers) {
         let (block, row) = (&mut self.0[row / LANES], row % LANES);
         block.set_ratios(row, numbers.ratio);
-        for d in 0..DIMENSIONS {
-            block.inverse[d][row] = numbers.inverse[d];
+        for (column, inverse) in block.inverse.iter_mut().zip(numbers.inverse) {
+            column[row] = inverse;
         }
-        for rate in 0..RATES {
-            block.rate[rate][row] = numbers.rate[rate];
+        for (column, rate) in block.rate.iter_mut().zip(numbers.rate) {
+            column[row] = rate;
         }
         block.mark_inexact(row, numbers.inexact);
     }

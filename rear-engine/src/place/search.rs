@@ -67,10 +67,14 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
     fn visit_promising_blocks(&mut self) {
         let mut bounds = Bounds { of: None, largest: f32::MIN, each: [0.0; LANES] };
         let mut first = self.index.end_of_prices(self.probe);
-        first.into_iter().for_each(|block| self.visit(block));
+        if let Some(block) = first {
+            self.visit(block);
+        }
         if self.best.is_none() {
             first = self.most_promising_block(&mut bounds);
-            first.into_iter().for_each(|block| self.visit(block));
+            if let Some(block) = first {
+                self.visit(block);
+            }
         }
         for number in 0..self.index.summaries.len() {
             self.visit_others(number, &mut bounds, first);

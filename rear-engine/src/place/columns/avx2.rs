@@ -58,6 +58,6 @@ fn signs(passed: __m256) -> u64 {
 #[inline]
 fn eight(numbers: &Lane, step: usize) -> __m256 {
     let (eights, _) = numbers.as_chunks::<WIDTH>();
-    let [a, b, c, d, e, f, g, h] = eights[step];
-    _mm256_setr_ps(a, b, c, d, e, f, g, h)
+    let it = eights[step];
+    _mm256_setr_ps(it[0], it[1], it[2], it[3], it[4], it[5], it[6], it[7])
 }

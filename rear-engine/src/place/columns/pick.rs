@@ -5,7 +5,7 @@ use super::{LANES, Lane, scan};
 const _: () = assert!(LANES <= u64::BITS as usize);
 
 /// A set of rows: bit `i` stands for row `i` of 32.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::place) struct Picked(pub(super) u64);
 
 impl Picked {
@@ -28,8 +28,8 @@ impl Picked {
     }
 
     /// The rows that are in either.
-    pub(super) fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+    pub(super) fn or(self, Self(other): Self) -> Self {
+        Self(self.0 | other)
     }
 
     /// All of these but one.
@@ -38,13 +38,13 @@ impl Picked {
     }
 
     /// Whether there are none.
-    pub(in crate::place) fn is_empty(self) -> bool {
+    pub(in crate::place) fn is_empty(&self) -> bool {
         self.0 == 0
     }
 
     /// The rows that are in both.
-    pub(in crate::place) fn and(self, other: Self) -> Self {
-        Self(self.0 & other.0)
+    pub(in crate::place) fn and(self, Self(other): Self) -> Self {
+        Self(self.0 & other)
     }
 }
 

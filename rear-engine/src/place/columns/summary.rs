@@ -75,8 +75,8 @@ impl Summaries {
         let (ratios, joints) = table.best_room(block, weights);
         let (summary, i) = (&mut self.0[block / LANES], block % LANES);
         summary.best.set_ratios(i, ratios);
-        for joint in 0..JOINTS {
-            summary.joint[joint][i] = joints[joint];
+        for (column, joint) in summary.joint.iter_mut().zip(joints) {
+            column[i] = joint;
         }
     }
 
