@@ -4,6 +4,7 @@
 
 mod advertisements;
 mod audits;
+mod costs;
 mod durations;
 mod explanations;
 mod ids;
