@@ -4,6 +4,7 @@
 
 mod advertisements;
 mod audits;
+mod blocks;
 mod costs;
 mod durations;
 mod explanations;
