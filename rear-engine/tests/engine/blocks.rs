@@ -48,7 +48,8 @@ fn the_best_is_found_beyond_a_block_that_only_promises() {
     assert_eq!(provider(&reservation).as_str(), "c1063");
 }
 
-/// `c37` is met before the cheapest that fits, among neighbours that charge less and are full.
+/// `c37` is met before the cheapest that fits, among neighbours that charge less and are full. All prices are such that
+/// the columns hold them exactly.
 #[test]
 fn the_cheapest_is_found_behind_full_ones_that_charge_less() {
     let policy = Policy { currency: Some("EUR".parse().unwrap()), ..Policy::default() };
@@ -58,7 +59,7 @@ fn the_cheapest_is_found_behind_full_ones_that_charge_less() {
     spots.push(Spot { number: 37, free: [60, 60], price: "2" });
     spots.push(Spot { number: 70, free: [50, 50], price: "1.5" });
     spots.push(Spot { number: 100, free: [10, 10], price: "3" });
-    let mut stage = row_of(128, policy, "9", &spots);
+    let mut stage = row_of(128, policy, "8", &spots);
     let terms = Terms { strategy: Some(Strategy::Balanced), ..Terms::default() };
     let wanted = Ask::new(cluster("r"), resources("1", "1Gi"), terms).unwrap();
     assert_eq!(provider(&stage.reserve(wanted)).as_str(), "c70");

@@ -183,6 +183,13 @@ fn beyond_the_largest_suffix_the_number_grows() {
 }
 
 #[test]
+fn binary_amounts_below_1024_are_printed_as_decimals() {
+    for (bytes, printed) in [(1000, "1k"), (1023, "1023"), (1024, "1Ki"), (2000, "2000")] {
+        assert_eq!(Dimension::Memory.quantity(bytes).to_string(), printed);
+    }
+}
+
+#[test]
 fn an_exponent_that_is_no_number_is_an_unknown_suffix() {
     for text in ["1e", "1e+", "1E-", "1ex", "1e1.5", "1e+-3"] {
         assert_eq!(text.parse::<Quantity>(), Err(QuantityError::UnknownSuffix), "{text}");
