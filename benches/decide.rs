@@ -36,16 +36,23 @@ struct Case {
     strategy: Strategy,
 }
 
-const CASES: [Case; 7] = [
+const CASES: [Case; 9] = [
     Case { name: "mixed/2d", load: Load::Mixed, dimensions: 2, strategy: Strategy::Headroom },
     Case { name: "mixed/4d", load: Load::Mixed, dimensions: 4, strategy: Strategy::Headroom },
     Case { name: "mixed/2d+cost", load: Load::Mixed, dimensions: 2, strategy: Strategy::Balanced },
+    Case { name: "mixed/4d+cost", load: Load::Mixed, dimensions: 4, strategy: Strategy::Balanced },
     Case { name: "levelled/2d", load: Load::Levelled, dimensions: 2, strategy: Strategy::Headroom },
     Case { name: "levelled/4d", load: Load::Levelled, dimensions: 4, strategy: Strategy::Headroom },
     Case {
         name: "levelled/2d+cost",
         load: Load::Levelled,
         dimensions: 2,
+        strategy: Strategy::Balanced,
+    },
+    Case {
+        name: "levelled/4d+cost",
+        load: Load::Levelled,
+        dimensions: 4,
         strategy: Strategy::Balanced,
     },
     Case { name: "uniform/2d", load: Load::Uniform, dimensions: 2, strategy: Strategy::Headroom },

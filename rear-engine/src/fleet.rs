@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::advertisement::Advertisement;
 use crate::id::{ClusterId, IdempotencyKey, ReservationId};
 use crate::ledger::{Available, Ledger};
-use crate::place::index::Index;
+use crate::place::index::{Index, RowNumber};
 use crate::policy::Policy;
 use crate::reservation::Reservation;
 use crate::time::Timestamp;
@@ -54,6 +54,8 @@ pub struct Cluster {
     presence_kept_at: Option<Timestamp>,
     ledger: Ledger,
     live: BTreeSet<ReservationId>,
+    /// Where it is in the index, if it may get promises.
+    row: Option<RowNumber>,
 }
 
 /// What is remembered of a cluster.
@@ -91,6 +93,11 @@ impl ClusterRecord {
     #[must_use]
     pub fn advertisement(&self) -> Option<&Advertisement> {
         self.advertised.as_ref().map(|advertised| &advertised.advertisement)
+    }
+
+    /// Whether it may hold promises of an earlier incarnation that the ledger does not know.
+    fn is_recovering(&self, recovered_through: u64, incarnation: u64) -> bool {
+        self.recovered_in.max(recovered_through) < incarnation
     }
 }
 
@@ -221,7 +228,7 @@ impl Fleet {
     /// Whether this cluster may hold promises that the ledger does not know, after a restore.
     #[must_use]
     pub fn is_recovering(&self, record: &ClusterRecord) -> bool {
-        record.recovered_in.max(self.recovered_through) < self.incarnation
+        record.is_recovering(self.recovered_through, self.incarnation)
     }
 
     /// Whether the last advertisement is recent enough for new promises.
@@ -230,6 +237,13 @@ impl Fleet {
         let recent =
             |advertised: &Advertised| now.since(advertised.received_at) < self.policy.stale_after;
         !record.stale && record.advertised.as_ref().is_some_and(recent)
+    }
+
+    /// Whether every cluster of the index is fresh: none of them is marked as stale, so that it is enough to
+    /// look at the oldest advertisement of those that are not.
+    pub(crate) fn index_is_fresh(&self, now: Timestamp) -> bool {
+        let recent = |at: Timestamp| now.since(at) < self.policy.stale_after;
+        self.timeline.oldest_advertisement().is_none_or(recent)
     }
 }
 

@@ -59,12 +59,11 @@ impl Sums {
     fn available(self, advertisement: &Advertisement) -> Available {
         let mut left = [0; DIMENSIONS];
         for dimension in Dimension::ALL {
-            let amount = |resources: Resources| i128::from(resources.get(dimension));
-            let exact = amount(advertisement.allocatable)
-                - amount(advertisement.allocated)
-                - amount(self.outstanding);
-            // Only that it is far below zero matters there.
-            left[dimension.index()] = i64::try_from(exact).unwrap_or(i64::MIN);
+            // Amounts end at `i64::MAX`, so that a difference of two always fits; of a sum of three, only that it
+            // is far below zero matters.
+            let amount = |resources: Resources| resources.get(dimension).cast_signed();
+            let unused = amount(advertisement.allocatable) - amount(advertisement.allocated);
+            left[dimension.index()] = unused.saturating_sub(amount(self.outstanding));
         }
         Available(left)
     }

@@ -131,9 +131,13 @@ impl Cost {
     /// What these resources cost here for an hour; storage is free. Each term is rounded up to a billionth.
     #[must_use]
     pub fn of(&self, resources: Resources) -> Price {
-        let term = |dimension: Dimension, rate: Rate, units_per_rate: u128| {
-            let amount = u128::from(resources.get(dimension));
-            (amount * u128::from(rate.0)).div_ceil(units_per_rate)
+        let term = |dimension: Dimension, rate: Rate, units_per_rate: u64| {
+            let amount = resources.get(dimension);
+            // Most products are small enough for the faster division.
+            match amount.checked_mul(rate.0) {
+                Some(product) => product.div_ceil(units_per_rate).into(),
+                None => (u128::from(amount) * u128::from(rate.0)).div_ceil(units_per_rate.into()),
+            }
         };
         let millis_per_core = 1000;
         let bytes_per_gib = 1 << 30;

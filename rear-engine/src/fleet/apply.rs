@@ -84,6 +84,11 @@ impl Fleet {
     /// Sorts the index once many clusters have been put: worth it after loading, never needed.
     pub fn settle(&mut self) {
         self.index.settle();
+        for (id, row) in self.index.places() {
+            if let Some(cluster) = self.clusters.get_mut(id) {
+                cluster.row = Some(row);
+            }
+        }
     }
 
     fn cluster_mut(&mut self, id: &ClusterId) -> Result<&mut Cluster, Divergence> {
@@ -97,6 +102,7 @@ impl Fleet {
             presence_kept_at: None,
             ledger: Ledger::default(),
             live: std::collections::BTreeSet::new(),
+            row: None,
         })
     }
 
@@ -147,20 +153,19 @@ impl Fleet {
             return Ok(());
         }
         let id = after.id;
-        let provider = after.provider.clone();
-        let cluster = self.cluster_mut(&provider)?;
-        let entry = if before.is_none() {
-            let advertisement = cluster.record.advertisement();
-            let consumed = advertisement.map(|told| told.consumed.by(after.requester()));
-            cluster.live.insert(id);
-            cluster.ledger.hold(after.requester(), after.held(), consumed.unwrap_or_default())
-        } else {
-            cluster.live.remove(&id);
-            cluster.ledger.give_back(after.requester(), before)
-        };
-        entry.map_err(|source| Divergence::Entry { id, source })?;
-        self.reindex(&provider);
-        Ok(())
+        let entry = self.change(&after.provider, |cluster| {
+            if before.is_none() {
+                let advertisement = cluster.record.advertisement();
+                let consumed = advertisement.map(|told| told.consumed.by(after.requester()));
+                cluster.live.insert(id);
+                cluster.ledger.hold(after.requester(), after.held(), consumed.unwrap_or_default())
+            } else {
+                cluster.live.remove(&id);
+                cluster.ledger.give_back(after.requester(), before)
+            }
+        });
+        let entry = entry.ok_or_else(|| Divergence::UnknownCluster(after.provider.clone()))?;
+        entry.map_err(|source| Divergence::Entry { id, source })
     }
 
     /// Enters a promise into the ledger and the index without a record of it: what benchmarks compare
@@ -172,11 +177,8 @@ impl Fleet {
         requester: &ClusterId,
         amount: Resources,
     ) -> Result<(), LedgerError> {
-        if let Some(cluster) = self.clusters.get_mut(provider) {
-            cluster.ledger.hold(requester, amount, Resources::NONE)?;
-        }
-        self.reindex(provider);
-        Ok(())
+        self.change(provider, |cluster| cluster.ledger.hold(requester, amount, Resources::NONE))
+            .unwrap_or(Ok(()))
     }
 
     /// The reverse of [`Fleet::hold_unrecorded`].
@@ -187,11 +189,8 @@ impl Fleet {
         requester: &ClusterId,
         amount: Resources,
     ) -> Result<(), LedgerError> {
-        if let Some(cluster) = self.clusters.get_mut(provider) {
-            cluster.ledger.give_back(requester, amount)?;
-        }
-        self.reindex(provider);
-        Ok(())
+        self.change(provider, |cluster| cluster.ledger.give_back(requester, amount))
+            .unwrap_or(Ok(()))
     }
 
     fn link(&mut self, reservation: &Reservation) {
@@ -242,13 +241,14 @@ impl Fleet {
         if lends || self.live_by_requester.contains_key(id) {
             return Err(Divergence::StillPromised(id.clone()));
         }
-        if let Some(Cluster { record, .. }) = self.clusters.remove(id) {
+        if let Some(Cluster { record, row, .. }) = self.clusters.remove(id) {
+            self.index.remove(id, row);
+            self.sidelined.remove(id);
             let advertised = record.advertised.filter(|_| !record.stale);
             let counted = advertised.map(|advertised| advertised.received_at);
             self.timeline.move_advertisement(id, counted, None);
             self.timeline.move_sign(id, record.heard_at, None);
         }
-        self.reindex(id);
         Ok(())
     }
 
@@ -272,35 +272,44 @@ impl Fleet {
         }
     }
 
-    /// Brings the index up to date with one cluster. Only those that may get promises are in it.
     fn reindex(&mut self, id: &ClusterId) {
-        if let Some(look) = self.look(id) {
+        self.change(id, |_| ());
+    }
+
+    /// Changes a cluster, if it is there, and brings the index up to date with it. Only those that may get
+    /// promises are in it.
+    fn change<T>(&mut self, id: &ClusterId, how: impl FnOnce(&mut Cluster) -> T) -> Option<T> {
+        let cluster = self.clusters.get_mut(id)?;
+        let result = how(cluster);
+        let recovering = cluster.record.is_recovering(self.recovered_through, self.incarnation);
+        if let Some(look) = look_for_promises(cluster).filter(|_| !recovering) {
             self.sidelined.remove(id);
-            self.index.put(id, look);
-            return;
+            cluster.row = Some(self.index.put(id, cluster.row, look));
+            if self.index.is_unsorted() {
+                self.settle();
+            }
+            return Some(result);
         }
-        self.index.remove(id);
-        let advertises = |cluster: &Cluster| cluster.record.advertised.is_some();
-        if self.clusters.get(id).is_some_and(advertises) {
+        self.index.remove(id, cluster.row.take());
+        if cluster.record.advertised.is_some() {
             self.sidelined.insert(id.clone());
         } else {
             self.sidelined.remove(id);
         }
+        Some(result)
     }
+}
 
-    fn look(&self, id: &ClusterId) -> Option<Look> {
-        let cluster = self.clusters.get(id)?;
-        let advertisement = cluster.record.advertisement()?;
-        let available = cluster.ledger.available(advertisement);
-        let eligible = !cluster.record.stale
-            && !available.is_overcommitted()
-            && !self.is_recovering(&cluster.record);
-        eligible.then(|| Look {
-            allocatable: advertisement.allocatable,
-            available: available.shown(),
-            cost: advertisement.cost.clone(),
-        })
-    }
+/// What requests see of a cluster that may get promises as far as it is to blame itself.
+fn look_for_promises(cluster: &Cluster) -> Option<Look<'_>> {
+    let advertisement = cluster.record.advertisement()?;
+    let available = cluster.ledger.available(advertisement);
+    let eligible = !cluster.record.stale && !available.is_overcommitted();
+    eligible.then(|| Look {
+        allocatable: advertisement.allocatable,
+        available: available.shown(),
+        cost: advertisement.cost.as_ref(),
+    })
 }
 
 /// A promise keeps its amounts, its sides and its key, and what has ended stays as it ended.

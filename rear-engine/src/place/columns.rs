@@ -1,4 +1,4 @@
-//! Packed columns of approximate numbers, scanned 64 clusters at a time to see where looking is worth while.
+//! Packed columns of approximate numbers, scanned 32 clusters at a time to see where looking is worth while.
 //!
 //! For each row and dimension two `f32`: what is free as a share of what is allocatable, and one over
 //! what is allocatable. So the share that stays free after a request of `r` is `ratio − r × inverse`,
@@ -10,20 +10,22 @@
 #![allow(clippy::float_arithmetic, clippy::cast_precision_loss, clippy::cast_possible_truncation)]
 #![allow(clippy::cast_sign_loss)]
 
+mod avx2;
+pub(super) mod pick;
 pub(super) mod probe;
 mod scan;
+pub(super) mod summary;
 
-use probe::Goal;
+use pick::Picked;
+use probe::Probe;
 
 use crate::policy::Weights;
 use crate::price::{Cost, Rate};
 use crate::resources::{DIMENSIONS, Dimension, Resources};
 
-/// Rows that are scanned together.
-pub(super) const LANES: usize = 64;
-
-/// Which sums summaries hold: bit 0 for GPU, bit 1 for storage.
-const JOINTS: usize = 4;
+/// Rows that are scanned together. Of 16, 32 and 64, this measures best: smaller blocks have tighter bounds, larger
+/// ones fewer of them.
+pub(super) const LANES: usize = 32;
 
 /// The free share of a row that nothing fits into. Finite, so that no weight makes it undefined.
 const NOTHING: f32 = -1e30;
@@ -35,33 +37,26 @@ const RATES: usize = 3;
 /// four roundings of 2⁻²⁴, and shares are at most 1 where it matters.
 const TOLERANCE: f32 = 1.0 / (1 << 20) as f32;
 
-/// One number for each of 64 rows.
+/// One number for each of 32 rows.
 pub(super) type Lane = [f32; LANES];
 
 /// What one row charges for a core, a GiB and a device.
 pub(super) type Rates = [f32; RATES];
 
-/// The columns of a table; row `i` is number `i % 64` of lane `i / 64`.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Columns {
-    ratio: [Vec<Lane>; DIMENSIONS],
-    inverse: [Vec<Lane>; DIMENSIONS],
-    rate: [Vec<Lane>; RATES],
-    /// By lane, a bit for each row whose rates are not held exactly.
-    inexact: Vec<u64>,
+/// 32 rows, column by column, on whole cache lines.
+#[derive(Debug, Clone)]
+#[repr(align(64))]
+struct Block {
+    ratio: [Lane; DIMENSIONS],
+    inverse: [Lane; DIMENSIONS],
+    rate: [Lane; RATES],
+    /// A bit for each row whose rates are not held exactly.
+    inexact: u64,
 }
 
-/// The best of every 64 rows of a table: row `i` stands for lane `i`.
+/// A table in blocks; row `i` is number `i % 32` of block `i / 32`.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Summaries {
-    best: Columns,
-    /// `Σ weight × ratio` over the dimensions that a request may count: CPU and memory, with or without
-    /// GPU and storage. The best sum in a block is less than the sum of the best ratios, which belong to
-    /// different rows.
-    joint: [Vec<Lane>; JOINTS],
-    /// The highest rates that anyone charges in the block; `-∞` where nobody names a price.
-    highest: [Vec<Lane>; RATES],
-}
+pub(super) struct Columns(Vec<Block>);
 
 /// One row as numbers.
 #[derive(Debug, Clone, Copy)]
@@ -104,10 +99,14 @@ fn holds_exactly(cost: &Cost) -> bool {
 /// What is free as a share of what is allocatable. Without any, there is no share of it, and no request
 /// for it fits: 0 − r × ∞.
 fn ratios(allocatable: Resources, available: Resources) -> [f32; DIMENSIONS] {
-    Dimension::ALL.map(|dimension| {
-        let (free, size) = (available.get(dimension) as f64, allocatable.get(dimension) as f64);
-        if size > 0.0 { (free / size) as f32 } else { 0.0 }
-    })
+    let (sizes, free) = (allocatable.amounts(), available.amounts());
+    let mut ratios = [0.0; DIMENSIONS];
+    for d in 0..DIMENSIONS {
+        // Amounts end at `i64::MAX`, and signed numbers are converted with one instruction.
+        let (size, free) = (sizes[d].cast_signed() as f64, free[d].cast_signed() as f64);
+        ratios[d] = if size > 0.0 { (free / size) as f32 } else { 0.0 };
+    }
+    ratios
 }
 
 /// Weights as numbers.
@@ -115,116 +114,73 @@ pub(super) fn vector_weights(weights: Weights) -> [f32; DIMENSIONS] {
     Dimension::ALL.map(|dimension| weights.get(dimension) as f32)
 }
 
-impl Columns {
-    /// How many lanes there are.
-    pub(super) fn lanes(&self) -> usize {
-        self.ratio[0].len()
+impl Block {
+    const VACANT: Self = Self {
+        ratio: [[NOTHING; LANES]; DIMENSIONS],
+        inverse: [[f32::INFINITY; LANES]; DIMENSIONS],
+        rate: [[f32::INFINITY; LANES]; RATES],
+        inexact: 0,
+    };
+
+    fn set_ratios(&mut self, row: usize, ratios: [f32; DIMENSIONS]) {
+        for (column, ratio) in self.ratio.iter_mut().zip(ratios) {
+            column[row] = ratio;
+        }
     }
 
-    /// Adds 64 vacant rows.
-    pub(super) fn add_lane(&mut self) {
-        self.each_column(Numbers::VACANT, |column, vacant| {
-            column.push([vacant; LANES]);
-        });
-        self.inexact.push(0);
+    fn mark_inexact(&mut self, row: usize, inexact: bool) {
+        let bit = 1 << row;
+        self.inexact = if inexact { self.inexact | bit } else { self.inexact & !bit };
+    }
+}
+
+impl Columns {
+    /// How many blocks there are.
+    pub(super) fn blocks(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Adds 32 vacant rows.
+    pub(super) fn add_block(&mut self) {
+        self.0.push(Block::VACANT);
     }
 
     /// Writes one row.
     pub(super) fn set(&mut self, row: usize, numbers: Numbers) {
-        self.each_column(numbers, |column, number| {
-            column[row / LANES][row % LANES] = number;
-        });
-        let bit = 1 << (row % LANES);
-        let inexact = &mut self.inexact[row / LANES];
-        *inexact = if numbers.inexact { *inexact | bit } else { *inexact & !bit };
+        let (block, row) = (&mut self.0[row / LANES], row % LANES);
+        block.set_ratios(row, numbers.ratio);
+        for (column, inverse) in block.inverse.iter_mut().zip(numbers.inverse) {
+            column[row] = inverse;
+        }
+        for (column, rate) in block.rate.iter_mut().zip(numbers.rate) {
+            column[row] = rate;
+        }
+        block.mark_inexact(row, numbers.inexact);
     }
 
     /// Writes what is free in one row.
     pub(super) fn set_room(&mut self, row: usize, allocatable: Resources, available: Resources) {
-        for (column, ratio) in self.ratio.iter_mut().zip(ratios(allocatable, available)) {
-            column[row / LANES][row % LANES] = ratio;
-        }
+        self.0[row / LANES].set_ratios(row % LANES, ratios(allocatable, available));
     }
 
-    fn each_column(&mut self, row: Numbers, mut write: impl FnMut(&mut Vec<Lane>, f32)) {
-        let numbers = row.ratio.into_iter().chain(row.inverse).chain(row.rate);
-        let columns = self.ratio.iter_mut().chain(&mut self.inverse).chain(&mut self.rate);
-        for (column, number) in columns.zip(numbers) {
-            write(column, number);
-        }
+    /// What one row charges, where that is held exactly.
+    pub(super) fn exact_rates(&self, row: usize) -> Option<Rates> {
+        let (block, row) = (&self.0[row / LANES], row % LANES);
+        let exact = block.inexact & (1 << row) == 0;
+        exact.then(|| block.rate.each_ref().map(|column| column[row]))
     }
 
-    /// What one row charges, and whether that is exact.
-    pub(super) fn rates(&self, row: usize) -> (Rates, bool) {
-        let (lane, i) = (row / LANES, row % LANES);
-        (self.rate.each_ref().map(|column| column[lane][i]), self.inexact[lane] & (1 << i) == 0)
-    }
-
-    /// Whether all rates of 64 rows are exact.
-    pub(super) fn holds_rates_exactly(&self, lane: usize) -> bool {
-        self.inexact[lane] == 0
+    /// The rows that may charge better than `best`, which is exact: some rate of theirs is better, or not exact.
+    pub(super) fn may_charge_better(&self, block: usize, probe: &Probe, best: Rates) -> Picked {
+        let block = &self.0[block];
+        probe.better_rates(&block.rate, best).or(Picked(block.inexact))
     }
 }
 
-impl Summaries {
-    /// How many lanes of summaries there are.
-    pub(super) fn lanes(&self) -> usize {
-        self.best.lanes()
-    }
-
-    /// Sums up one lane of a table again.
-    pub(super) fn refresh(&mut self, table: &Columns, lane: usize, weights: [f32; DIMENSIONS]) {
-        if self.lanes() * LANES <= lane {
-            self.best.add_lane();
-            self.joint.iter_mut().for_each(|column| column.push([NOTHING; LANES]));
-            self.highest.iter_mut().for_each(|column| column.push([f32::NEG_INFINITY; LANES]));
-        }
-        self.refresh_room(table, lane, weights);
-        let (block, i) = (lane / LANES, lane % LANES);
-        for (column, inverse) in self.best.inverse.iter_mut().zip(&table.inverse) {
-            column[block][i] = smallest(&inverse[lane]);
-        }
-        for (column, rate) in self.best.rate.iter_mut().zip(&table.rate) {
-            column[block][i] = smallest(&rate[lane]);
-        }
-        for (column, rate) in self.highest.iter_mut().zip(&table.rate) {
-            column[block][i] = highest(&rate[lane]);
-        }
-    }
-
-    /// The same, where only what is free has changed.
-    pub(super) fn refresh_room(
-        &mut self,
-        table: &Columns,
-        lane: usize,
-        weights: [f32; DIMENSIONS],
-    ) {
-        let (block, i) = (lane / LANES, lane % LANES);
-        let (ratios, joints) = table.best_room(lane, weights);
-        for (column, ratio) in self.best.ratio.iter_mut().zip(ratios) {
-            column[block][i] = ratio;
-        }
-        for (column, joint) in self.joint.iter_mut().zip(joints) {
-            column[block][i] = joint;
-        }
-    }
-
-    /// The lowest, or the highest, rates in a block.
-    pub(super) fn rates(&self, block: usize, goal: Goal) -> Rates {
-        let columns = if goal == Goal::Dear { &self.highest } else { &self.best.rate };
-        columns.each_ref().map(|column| column[block / LANES][block % LANES])
-    }
-}
-
-/// The largest rate that is a price.
-fn highest(rates: &Lane) -> f32 {
-    largest(&rates.map(|rate| if rate < f32::INFINITY { rate } else { f32::NEG_INFINITY }))
-}
-
-/// Folds 64 numbers in a way that compilers turn into vector instructions: halves against halves.
+/// Folds 32 numbers in a way that compilers turn into vector instructions: halves against halves.
 #[inline(always)]
 fn fold(lane: &Lane, pick: impl Fn(f32, f32) -> f32 + Copy) -> f32 {
-    let quarter: [f32; 16] = halve(&halve::<LANES, 32>(lane, pick), pick);
+    let quarter: [f32; 16] = halve(lane, pick);
     let pair: [f32; 2] = halve(&halve::<8, 4>(&halve(&quarter, pick), pick), pick);
     pick(pair[0], pair[1])
 }

@@ -24,7 +24,7 @@ pub(super) fn no_room(fleet: &Fleet, ask: &Ask, now: Timestamp) -> NoRoom {
 /// the request they lack; then those that may not; last the requester itself.
 pub(super) fn closest(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Vec<Obstacle> {
     let mut nearest = Nearest { fleet, ask, now, kept: BinaryHeap::new() };
-    let probe = Probe::new(Goal::NearlyFits, ask);
+    let probe = Probe::new(ask).towards(Goal::NearlyFits);
     fleet.index().each_above(&probe, |row| {
         nearest.consider(row);
         nearest.floor(&probe)
@@ -57,7 +57,7 @@ struct Entry {
 
 impl Nearest<'_> {
     fn consider(&mut self, row: &Row) {
-        let missing = WHOLE - filled(row.look.available, self.ask);
+        let missing = WHOLE - filled(row.look().available, self.ask);
         for cluster in row.members() {
             if self.is_full()
                 && self

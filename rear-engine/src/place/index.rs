@@ -1,14 +1,16 @@
-//! The fleet as a request sees it: one row for each distinct look, in packed columns, with a bound for every 64 rows.
+//! The fleet as a request sees it: one row for each distinct look, in packed columns, with a bound for every 32 rows.
 //!
 //! Clusters that offer the same are the same to a request, whatever they are called: they share a row.
 //! How they are searched is told in [`super::search`].
 
+use std::cmp::Reverse;
 use std::hash::BuildHasher;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::columns::probe::Probe;
-use super::columns::{Columns, LANES, Lane, Numbers, Summaries, vector_weights};
+use super::columns::summary::Summaries;
+use super::columns::{Columns, LANES, Lane, Numbers, vector_weights};
 use super::members::Members;
 use crate::id::ClusterId;
 use crate::policy::Policy;
@@ -16,20 +18,14 @@ use crate::price::{Cost, Currency, Rate};
 use crate::resources::{DIMENSIONS, Dimension, Resources};
 
 /// What a request sees of a cluster that may get promises.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Look {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Look<'a> {
     pub(crate) allocatable: Resources,
     pub(crate) available: Resources,
-    pub(crate) cost: Option<Cost>,
+    pub(crate) cost: Option<&'a Cost>,
 }
 
-impl Look {
-    /// By what clusters of one price are made neighbours.
-    fn rates(&self) -> Option<[u64; 3]> {
-        let cost = self.cost.as_ref()?;
-        Some([cost.cpu, cost.memory, cost.gpu].map(Rate::billionths))
-    }
-
+impl Look<'_> {
     fn hash(&self) -> u64 {
         FxBuildHasher.hash_one(self)
     }
@@ -38,17 +34,38 @@ impl Look {
 /// Clusters with the same look.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
-    pub(super) look: Look,
+    allocatable: Resources,
+    available: Resources,
+    cost: Option<Cost>,
     hash: u64,
     members: Members,
 }
 
 impl Row {
+    fn new(look: Look<'_>, hash: u64, members: Members) -> Self {
+        let Look { allocatable, available, cost } = look;
+        Self { allocatable, available, cost: cost.cloned(), hash, members }
+    }
+
+    pub(super) fn look(&self) -> Look<'_> {
+        let Self { allocatable, available, cost, .. } = self;
+        Look { allocatable: *allocatable, available: *available, cost: cost.as_ref() }
+    }
+
     /// The clusters that look so, in order of their ids.
     pub(super) fn members(&self) -> impl Iterator<Item = &ClusterId> {
         self.members.iter()
     }
+
+    /// By what clusters of one price are made neighbours.
+    fn rates(&self) -> Option<[u64; 3]> {
+        let cost = self.cost.as_ref()?;
+        Some([cost.cpu, cost.memory, cost.gpu].map(Rate::billionths))
+    }
 }
+
+/// The number of a row. A cluster keeps it from one change to the next, as long as the index is not sorted.
+pub(crate) type RowNumber = usize;
 
 /// Rows, where they are, and their columns.
 #[derive(Debug, Clone)]
@@ -58,11 +75,12 @@ pub(crate) struct Index {
     /// Whether the broker's own strategy counts cost: then clusters of one price are neighbours.
     by_cost: bool,
     rows: Vec<Option<Row>>,
-    vacant: Vec<usize>,
-    row_of_cluster: FxHashMap<ClusterId, usize>,
+    vacant: Vec<RowNumber>,
+    /// How many clusters there are.
+    clusters: usize,
     /// By the hash of a look. Of two looks with one hash only the later is found here; a cluster that looks
     /// like the other gets a row of its own, which is as right and only longer.
-    row_of_look: FxHashMap<u64, usize>,
+    row_of_look: FxHashMap<u64, RowNumber>,
     pub(super) columns: Columns,
     pub(super) summaries: Summaries,
     /// Rows that were put somewhere without regard to their size since the last sort.
@@ -77,7 +95,7 @@ impl Index {
             by_cost: policy.strategy.counts_cost(),
             rows: Vec::new(),
             vacant: Vec::new(),
-            row_of_cluster: FxHashMap::default(),
+            clusters: 0,
             row_of_look: FxHashMap::default(),
             columns: Columns::default(),
             summaries: Summaries::default(),
@@ -85,38 +103,46 @@ impl Index {
         }
     }
 
-    /// Puts a cluster where its look belongs.
-    pub(crate) fn put(&mut self, id: &ClusterId, look: Look) {
-        let before = self.row_of_cluster.get(id).copied();
+    /// Puts a cluster where its look belongs, out of the row in which it was before.
+    pub(crate) fn put(
+        &mut self,
+        id: &ClusterId,
+        before: Option<RowNumber>,
+        look: Look<'_>,
+    ) -> RowNumber {
         if let Some(row) = before
-            && self.rows[row].as_ref().is_some_and(|row| row.look == look)
+            && self.rows[row].as_ref().is_some_and(|row| row.look() == look)
         {
-            return;
+            return row;
         }
         let hash = look.hash();
-        match (before, self.row_that_looks(&look, hash)) {
+        match (before, self.row_that_looks(look, hash)) {
             (_, Some(shared)) => {
-                self.remove(id);
+                self.remove(id, before);
                 self.join(shared, id);
+                shared
             }
-            (Some(own), None) if self.is_alone(own) => self.rewrite(own, look, hash),
+            (Some(own), None) if self.is_alone(own) => {
+                self.rewrite(own, look, hash);
+                own
+            }
             (_, None) => {
-                self.remove(id);
+                self.remove(id, before);
                 let row = self.take_vacant();
-                self.write(row, look, hash, id.clone());
+                self.clusters += 1;
+                self.write(row, Row::new(look, hash, Members::One(id.clone())));
                 self.unsorted += 1;
+                row
             }
-        }
-        if self.unsorted > self.rows.len() / 2 + LANES {
-            self.settle();
         }
     }
 
-    /// Takes a cluster out, if it is there.
-    pub(crate) fn remove(&mut self, id: &ClusterId) {
-        let Some(row) = self.row_of_cluster.remove(id) else {
+    /// Takes a cluster out of its row, if it has one.
+    pub(crate) fn remove(&mut self, id: &ClusterId, row: Option<RowNumber>) {
+        let Some(row) = row else {
             return;
         };
+        self.clusters -= 1;
         if self.is_alone(row) {
             self.clear(row);
             self.vacant.push(row);
@@ -127,74 +153,71 @@ impl Index {
 
     /// How many clusters there are.
     pub(crate) fn len(&self) -> usize {
-        self.row_of_cluster.len()
+        self.clusters
     }
 
-    fn row_that_looks(&self, look: &Look, hash: u64) -> Option<usize> {
+    fn row_that_looks(&self, look: Look<'_>, hash: u64) -> Option<RowNumber> {
         let row = *self.row_of_look.get(&hash)?;
-        self.rows[row].as_ref().is_some_and(|kept| kept.look == *look).then_some(row)
+        self.rows[row].as_ref().is_some_and(|kept| kept.look() == look).then_some(row)
     }
 
-    fn is_alone(&self, row: usize) -> bool {
+    fn is_alone(&self, row: RowNumber) -> bool {
         self.rows[row].as_ref().is_some_and(|row| row.members.is_single())
     }
 
-    fn join(&mut self, row: usize, id: &ClusterId) {
+    fn join(&mut self, row: RowNumber, id: &ClusterId) {
         if let Some(shared) = &mut self.rows[row] {
             shared.members.add(id.clone());
-            self.row_of_cluster.insert(id.clone(), row);
+            self.clusters += 1;
         }
     }
 
-    fn take_vacant(&mut self) -> usize {
+    fn take_vacant(&mut self) -> RowNumber {
         self.vacant.pop().unwrap_or_else(|| {
             let row = self.rows.len();
             self.rows.push(None);
-            if self.columns.lanes() * LANES == row {
-                self.columns.add_lane();
+            if self.columns.blocks() * LANES == row {
+                self.columns.add_block();
             }
             row
         })
     }
 
-    fn clear(&mut self, row: usize) {
+    fn clear(&mut self, row: RowNumber) {
         self.forget_look(row);
         self.rows[row] = None;
-        self.columns.set(row, Numbers::VACANT);
-        self.summarise(row / LANES);
+        self.write_columns(row);
     }
 
     /// A cluster that has its row for itself looks different now.
-    fn rewrite(&mut self, row: usize, look: Look, hash: u64) {
+    fn rewrite(&mut self, row: RowNumber, look: Look<'_>, hash: u64) {
         self.forget_look(row);
+        self.row_of_look.insert(hash, row);
         let Some(kept) = &mut self.rows[row] else {
             return;
         };
-        let before = std::mem::replace(&mut kept.look, look);
         kept.hash = hash;
-        self.row_of_look.insert(hash, row);
-        let look = &kept.look;
-        if before.allocatable == look.allocatable && before.cost == look.cost {
+        kept.available = look.available;
+        if kept.look() == look {
             self.columns.set_room(row, look.allocatable, look.available);
             self.summaries.refresh_room(&self.columns, row / LANES, self.weights);
         } else {
-            let numbers = self.numbers(row);
-            self.columns.set(row, numbers);
-            self.summarise(row / LANES);
+            kept.allocatable = look.allocatable;
+            kept.cost = look.cost.cloned();
+            self.write_columns(row);
         }
     }
 
     /// A row as the columns hold it; prices only in the currency that they are compared in.
-    fn numbers(&self, row: usize) -> Numbers {
-        let Some(Row { look, .. }) = &self.rows[row] else {
+    fn numbers(&self, row: RowNumber) -> Numbers {
+        let Some(Row { allocatable, available, cost, .. }) = &self.rows[row] else {
             return Numbers::VACANT;
         };
         let comparable = |cost: &&Cost| Some(&cost.currency) == self.currency.as_ref();
-        let cost = look.cost.as_ref().filter(comparable);
-        Numbers::of(look.allocatable, look.available, cost)
+        Numbers::of(*allocatable, *available, cost.as_ref().filter(comparable))
     }
 
-    fn forget_look(&mut self, row: usize) {
+    fn forget_look(&mut self, row: RowNumber) {
         let Some(kept) = &self.rows[row] else {
             return;
         };
@@ -203,42 +226,51 @@ impl Index {
         }
     }
 
-    fn write(&mut self, row: usize, look: Look, hash: u64, id: ClusterId) {
-        self.row_of_look.insert(hash, row);
-        self.row_of_cluster.insert(id.clone(), row);
-        self.rows[row] = Some(Row { look, hash, members: Members::One(id) });
-        let numbers = self.numbers(row);
-        self.columns.set(row, numbers);
-        self.summarise(row / LANES);
+    fn write(&mut self, row: RowNumber, contents: Row) {
+        self.row_of_look.insert(contents.hash, row);
+        self.rows[row] = Some(contents);
+        self.write_columns(row);
     }
 
-    fn summarise(&mut self, lane: usize) {
-        self.summaries.refresh(&self.columns, lane, self.weights);
+    fn write_columns(&mut self, row: RowNumber) {
+        self.columns.set(row, self.numbers(row));
+        self.summaries.refresh(&self.columns, row / LANES, self.weights);
     }
 
-    /// Sorts rows by size: blocks of clusters of one size have tight bounds. Only speed depends on it.
+    /// Whether so many rows were put anywhere that sorting pays.
+    pub(crate) fn is_unsorted(&self) -> bool {
+        self.unsorted > self.rows.len() / 2 + LANES
+    }
+
+    /// Sorts rows by size: blocks of clusters of one size have tight bounds, and the last blocks are the likeliest to
+    /// hold the best. Where cost counts, the dearest come first. Only speed depends on it.
+    /// Every cluster has another row afterwards.
     pub(crate) fn settle(&mut self) {
         let mut rows: Vec<Row> = std::mem::take(&mut self.rows).into_iter().flatten().collect();
         let by_cost = self.by_cost;
         rows.sort_by_cached_key(|row| {
-            (by_cost.then(|| row.look.rates()), size_class(row.look.allocatable))
+            (by_cost.then(|| Reverse(row.rates())), size_class(row.allocatable))
         });
         let mut sorted = Self::new(&Policy::default());
-        (sorted.weights, sorted.currency, sorted.by_cost) =
-            (self.weights, self.currency.take(), self.by_cost);
-        for Row { look, hash, members } in rows {
+        (sorted.weights, sorted.currency, sorted.by_cost, sorted.clusters) =
+            (self.weights, self.currency.take(), self.by_cost, self.clusters);
+        for contents in rows {
             let row = sorted.take_vacant();
-            for id in members.iter() {
-                sorted.row_of_cluster.insert(id.clone(), row);
-            }
-            if let Some(first) = members.iter().next().cloned() {
-                sorted.write(row, look, hash, first);
-            }
-            if let Some(written) = &mut sorted.rows[row] {
-                written.members = members;
-            }
+            sorted.write(row, contents);
         }
         *self = sorted;
+    }
+
+    /// Whether clusters of one price are neighbours.
+    pub(super) fn is_sorted_by_cost(&self) -> bool {
+        self.by_cost
+    }
+
+    /// Where each cluster is.
+    pub(crate) fn places(&self) -> impl Iterator<Item = (&ClusterId, RowNumber)> {
+        let rows = self.rows.iter().enumerate();
+        let rows = rows.filter_map(|(row, contents)| Some((row, contents.as_ref()?)));
+        rows.flat_map(|(row, contents)| contents.members().map(move |id| (id, row)))
     }
 
     /// Shows every row whose key is not below the floor, which `keep` returns anew each time. Large
@@ -246,7 +278,7 @@ impl Index {
     pub(super) fn each_above(&self, probe: &Probe, mut keep: impl FnMut(&Row) -> f32) {
         let mut floor = f32::NEG_INFINITY;
         let mut keys: Lane = [0.0; LANES];
-        for block in (0..self.columns.lanes()).rev() {
+        for block in (0..self.columns.blocks()).rev() {
             if self.columns.keys(block, probe, &mut keys) < floor {
                 continue;
             }

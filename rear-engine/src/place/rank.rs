@@ -86,8 +86,8 @@ pub(super) fn fitting(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Vec<Ranked> {
         Some(Ranked {
             cluster: cluster.record().id.clone(),
             preferred_labels: labels.count_of(&ask.terms().preferred),
-            score: yardstick.score(&look),
-            parts: yardstick.parts(&look),
+            score: yardstick.score(look),
+            parts: yardstick.parts(look),
         })
     });
     ranked.collect()

@@ -90,7 +90,10 @@ pub(crate) fn share(part: u64, whole: u64) -> u64 {
 /// What the scores of one request are measured with.
 pub(crate) struct Yardstick<'a> {
     ask: &'a Ask,
-    weights: Weights,
+    /// By dimension; 0 for one that does not count.
+    weights: [u64; DIMENSIONS],
+    /// Their sum.
+    pub(super) weight: u64,
     pub(super) strategy: Strategy,
     cost_share: u64,
     pub(super) currency: Option<&'a Currency>,
@@ -101,9 +104,14 @@ pub(crate) struct Yardstick<'a> {
 impl<'a> Yardstick<'a> {
     pub(crate) fn new(policy: &'a Policy, ask: &'a Ask) -> Self {
         let ceiling = ask.terms().ceiling.as_ref();
+        let mut weights = [0; DIMENSIONS];
+        for dimension in ask.dimensions() {
+            weights[dimension.index()] = policy.weights.get(dimension).into();
+        }
         Self {
             ask,
-            weights: policy.weights,
+            weights,
+            weight: weights.iter().sum(),
             strategy: ask.terms().strategy.unwrap_or(policy.strategy),
             cost_share: policy.cost_share.get().into(),
             currency: ceiling.map(|ceiling| &ceiling.currency).or(policy.currency.as_ref()),
@@ -122,61 +130,58 @@ impl<'a> Yardstick<'a> {
         Some(cost.of(self.ask.resources()))
     }
 
-    /// The sum of the weights that count.
-    pub(super) fn weight(&self) -> u64 {
+    /// The score of a cluster that fits.
+    pub(super) fn score(&self, look: Look<'_>) -> Score {
+        let out_of = match self.strategy {
+            Strategy::Headroom | Strategy::Binpack => self.weight * WHOLE,
+            Strategy::Cheapest => WHOLE,
+            Strategy::Balanced => PERCENT * self.weight * WHOLE,
+        };
+        Score { value: self.value(look, self.cheapness(look.cost)), out_of }
+    }
+
+    /// What decides, or nothing where the request does not fit. `cheapness` is that of the look's cost.
+    pub(super) fn value_where_it_fits(&self, look: Look<'_>, cheapness: u64) -> Option<u64> {
+        let fits = self.ask.resources().first_beyond(look.available).is_none();
+        fits.then(|| self.value(look, cheapness))
+    }
+
+    fn value(&self, look: Look<'_>, cheapness: u64) -> u64 {
+        match self.strategy {
+            Strategy::Headroom | Strategy::Binpack => self.weighted_room(look),
+            Strategy::Cheapest => cheapness,
+            Strategy::Balanced => {
+                (PERCENT - self.cost_share) * self.weighted_room(look)
+                    + self.cost_share * self.weight * cheapness
+            }
+        }
+    }
+
+    fn weighted_room(&self, look: Look<'_>) -> u64 {
         let mut sum = 0;
-        for dimension in self.ask.dimensions() {
-            sum += u64::from(self.weights.get(dimension));
+        for dimension in Dimension::ALL {
+            let weight = self.weights[dimension.index()];
+            if weight > 0 {
+                sum += weight * self.room(look, dimension);
+            }
         }
         sum
     }
 
-    /// The score of a cluster that fits.
-    pub(super) fn score(&self, look: &Look) -> Score {
-        self.score_given(look, self.cheapness(look.cost.as_ref()))
-    }
-
-    fn score_given(&self, look: &Look, cheapness: u64) -> Score {
-        let room = || {
-            let mut sum = 0;
-            for dimension in self.ask.dimensions() {
-                sum += u64::from(self.weights.get(dimension)) * self.room(look, dimension);
-            }
-            sum
-        };
-        match self.strategy {
-            Strategy::Headroom | Strategy::Binpack => {
-                Score { value: room(), out_of: self.weight() * WHOLE }
-            }
-            Strategy::Cheapest => Score::from_share(cheapness),
-            Strategy::Balanced => Score {
-                value: (PERCENT - self.cost_share) * room()
-                    + self.cost_share * self.weight() * cheapness,
-                out_of: PERCENT * self.weight() * WHOLE,
-            },
-        }
-    }
-
-    /// What decides, or nothing where the request does not fit. `cheapness` is that of the look's cost.
-    pub(super) fn score_where_it_fits(&self, look: &Look, cheapness: u64) -> Option<u64> {
-        let fits = self.ask.resources().first_beyond(look.available).is_none();
-        fits.then(|| self.score_given(look, cheapness).value)
-    }
-
     /// The same, part by part.
-    pub(super) fn parts(&self, look: &Look) -> Parts {
+    pub(super) fn parts(&self, look: Look<'_>) -> Parts {
         let mut parts = Parts::default();
         for dimension in self.ask.dimensions() {
             parts.room[dimension.index()] = Some(Score::from_share(self.room(look, dimension)));
         }
         if self.counts_cost() {
-            parts.cost = Some(Score::from_share(self.cheapness(look.cost.as_ref())));
+            parts.cost = Some(Score::from_share(self.cheapness(look.cost)));
         }
         parts
     }
 
     /// What a dimension is worth: the share that stays free, or for bin packing the share that does not.
-    fn room(&self, look: &Look, dimension: Dimension) -> u64 {
+    fn room(&self, look: Look<'_>, dimension: Dimension) -> u64 {
         let left =
             look.available.get(dimension).saturating_sub(self.ask.resources().get(dimension));
         let free = share(left, look.allocatable.get(dimension));
@@ -188,7 +193,7 @@ impl<'a> Yardstick<'a> {
 
     /// From a whole for the cheapest to 0 for the dearest; no price counts as the dearest.
     pub(super) fn cheapness(&self, cost: Option<&Cost>) -> u64 {
-        let (Some(price), Some((cheapest, dearest))) = (self.price(cost), self.prices) else {
+        let (Some((cheapest, dearest)), Some(price)) = (self.prices, self.price(cost)) else {
             return 0;
         };
         let mut span = dearest.billionths().saturating_sub(cheapest.billionths());
@@ -196,6 +201,9 @@ impl<'a> Yardstick<'a> {
         let mut saved = dearest.billionths().saturating_sub(price.billionths()).min(span);
         if span == 0 {
             return WHOLE;
+        }
+        if let (Ok(saved), Ok(span)) = (u64::try_from(saved), u64::try_from(span)) {
+            return share(saved, span);
         }
         // Prices of 2⁹⁸ billionths and more: the lowest bits give way to the multiplication.
         if span >> 98 > 0 {

@@ -56,16 +56,20 @@ pub(crate) fn by_plain_scan(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Option<
 
 /// The fast way to the same answer.
 pub(crate) fn by_index(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Option<ClusterId> {
-    let contest = Contest { fleet, ask, now };
+    let contest = Contest::new(fleet, ask, now);
     let mut yardstick = Yardstick::new(fleet.policy(), ask);
+    let probe = Probe::new(ask);
     if yardstick.counts_cost() {
-        yardstick.prices = contest.prices(&yardstick);
+        yardstick.prices = contest.prices(&probe, &yardstick);
     }
-    let probe = probe_for(fleet, ask, &yardstick);
+    let probe = aim(probe, fleet, &yardstick);
     let mut cheapness = PerCost::default();
     let best = fleet.index().best(&probe, |row, best: Option<&(u64, Reverse<&ClusterId>)>| {
-        let cheapness = cheapness.of(row, |cost| yardstick.cheapness(cost));
-        let score = yardstick.score_where_it_fits(&row.look, cheapness)?;
+        let cheapness = match yardstick.prices {
+            Some(_) => cheapness.of(row, |cost| yardstick.cheapness(cost)),
+            None => 0,
+        };
+        let score = yardstick.value_where_it_fits(row.look(), cheapness)?;
         if best.is_some_and(|(best, _)| score < *best) {
             return None;
         }
@@ -76,15 +80,15 @@ pub(crate) fn by_index(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Option<Clust
 
 // Approximate by purpose: these numbers only prune.
 #[allow(clippy::float_arithmetic, clippy::cast_precision_loss)]
-fn probe_for(fleet: &Fleet, ask: &Ask, yardstick: &Yardstick<'_>) -> Probe {
+fn aim(probe: Probe, fleet: &Fleet, yardstick: &Yardstick<'_>) -> Probe {
     let policy = fleet.policy();
-    let probe = Probe::new(Goal::Score, ask);
+    let probe = probe.towards(Goal::Score);
     let cost_share = f32::from(policy.cost_share.get()) / 100.0;
     let (room, worth) = match yardstick.strategy {
         Strategy::Headroom => (1.0, 0.0),
         Strategy::Binpack => (-1.0, 0.0),
         Strategy::Cheapest => (0.0, 1.0),
-        Strategy::Balanced => (1.0 - cost_share, cost_share * yardstick.weight() as f32),
+        Strategy::Balanced => (1.0 - cost_share, cost_share * yardstick.weight as f32),
     };
     let probe = probe.weigh_room(policy.weights, room);
     match yardstick.prices {
@@ -106,7 +110,7 @@ impl<T> Default for PerCost<'_, T> {
 
 impl<'a, T: Copy> PerCost<'a, T> {
     fn of(&mut self, row: &'a Row, work_out: impl FnOnce(Option<&'a Cost>) -> T) -> T {
-        let cost = row.look.cost.as_ref();
+        let cost = row.look().cost;
         match self.last {
             Some((last, known)) if last == cost => known,
             Some(_) | None => {
@@ -123,38 +127,50 @@ struct Contest<'a> {
     fleet: &'a Fleet,
     ask: &'a Ask,
     now: Timestamp,
+    /// Whether every cluster of the index may serve where it has room, but for the requester itself.
+    open: bool,
 }
 
-impl Contest<'_> {
+impl<'a> Contest<'a> {
+    fn new(fleet: &'a Fleet, ask: &'a Ask, now: Timestamp) -> Self {
+        let terms = ask.terms();
+        let unconstrained = terms.required.is_empty() && terms.ceiling.is_none();
+        Self { fleet, ask, now, open: unconstrained && fleet.index_is_fresh(now) }
+    }
+
     /// The first cluster of a row, by id, that the request may go to.
     fn first_eligible<'r>(&self, row: &'r Row) -> Option<&'r ClusterId> {
         row.members().find(|id| self.may_serve(id))
     }
 
+    /// Whether a cluster may serve that was found in the index, with room for the request.
     fn may_serve(&self, id: &ClusterId) -> bool {
+        if self.open {
+            return id != self.ask.requester();
+        }
         let obstacle = |cluster: &Cluster| reason(self.fleet, cluster, self.ask, self.now);
         self.fleet.cluster(id).is_some_and(|cluster| obstacle(cluster).is_none())
     }
 
     /// The cheapest and the dearest price among the clusters that fit.
-    fn prices(&self, yardstick: &Yardstick<'_>) -> Option<(Price, Price)> {
-        let Reverse(cheapest) = self.extreme(Goal::Cheap, yardstick, Reverse)?;
-        let dearest = self.extreme(Goal::Dear, yardstick, |price| price)?;
+    fn prices(&self, probe: &Probe, yardstick: &Yardstick<'_>) -> Option<(Price, Price)> {
+        let probe = |goal| probe.clone().towards(goal);
+        let Reverse(cheapest) = self.extreme(&probe(Goal::Cheap), yardstick, Reverse)?;
+        let dearest = self.extreme(&probe(Goal::Dear), yardstick, |price| price)?;
         Some((cheapest, dearest))
     }
 
     fn extreme<K: Ord>(
         &self,
-        goal: Goal,
+        probe: &Probe,
         yardstick: &Yardstick<'_>,
         key: impl Fn(Price) -> K,
     ) -> Option<K> {
-        let probe = Probe::new(goal, self.ask);
         let mut prices = PerCost::default();
-        self.fleet.index().best(&probe, |row, best| {
+        self.fleet.index().best(probe, |row, best| {
             let price = key(prices.of(row, |cost| yardstick.price(cost))?);
             let better = best.is_none_or(|best| *best < price);
-            if !better || lack(row.look.available, self.ask).is_some() {
+            if !better || lack(row.look().available, self.ask).is_some() {
                 return None;
             }
             self.first_eligible(row).map(|_| price)
@@ -163,11 +179,11 @@ impl Contest<'_> {
 }
 
 /// What a request sees of one cluster.
-pub(super) fn look_of(cluster: &Cluster) -> Option<Look> {
+pub(super) fn look_of(cluster: &Cluster) -> Option<Look<'_>> {
     let advertisement = cluster.record().advertisement()?;
     Some(Look {
         allocatable: advertisement.allocatable,
         available: cluster.available()?.shown(),
-        cost: advertisement.cost.clone(),
+        cost: advertisement.cost.as_ref(),
     })
 }

@@ -4,6 +4,8 @@
 
 mod advertisements;
 mod audits;
+mod blocks;
+mod costs;
 mod durations;
 mod explanations;
 mod ids;

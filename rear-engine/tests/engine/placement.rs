@@ -344,7 +344,8 @@ proptest! {
 
     #[test]
     fn the_index_finds_what_the_plain_scan_finds(
-        count in 1..700_usize,
+        // Blocks of blocks begin at a thousand.
+        count in prop_oneof![3 => 1..700_usize, 1 => 1100..2600_usize],
         load in prop::sample::select(vec![Load::Mixed, Load::Levelled, Load::Uniform]),
         strategy in prop::sample::select(Strategy::ALL.to_vec()),
         seed: u64,

@@ -176,6 +176,27 @@ fn long_texts_are_read_exactly_up_to_the_limit() {
 }
 
 #[test]
+fn beyond_the_largest_suffix_the_number_grows() {
+    for text in ["1000E", "1000000E"] {
+        assert_eq!(text.parse::<Quantity>().unwrap().to_string(), text);
+    }
+}
+
+#[test]
+fn binary_amounts_below_1024_are_printed_as_decimals() {
+    for (bytes, printed) in [(1000, "1k"), (1023, "1023"), (1024, "1Ki"), (2000, "2000")] {
+        assert_eq!(Dimension::Memory.quantity(bytes).to_string(), printed);
+    }
+}
+
+#[test]
+fn an_exponent_that_is_no_number_is_an_unknown_suffix() {
+    for text in ["1e", "1e+", "1E-", "1ex", "1e1.5", "1e+-3"] {
+        assert_eq!(text.parse::<Quantity>(), Err(QuantityError::UnknownSuffix), "{text}");
+    }
+}
+
+#[test]
 fn amounts_are_printed_in_the_notation_of_their_dimension() {
     assert_eq!(Dimension::Cpu.quantity(1500).to_string(), "1500m");
     assert_eq!(Dimension::Cpu.quantity(2000).to_string(), "2");

@@ -1,6 +1,7 @@
 //! A question to the columns: which rows come first for a request.
 
-use super::{DIMENSIONS, RATES, Rates, TOLERANCE};
+use super::pick::Picked;
+use super::{DIMENSIONS, Lane, RATES, Rates, TOLERANCE};
 use crate::ask::Ask;
 use crate::policy::Weights;
 use crate::price::Price;
@@ -45,11 +46,11 @@ pub(in crate::place) struct Probe {
 }
 
 impl Probe {
-    /// A probe for what an ask requests.
-    pub(in crate::place) fn new(goal: Goal, ask: &Ask) -> Self {
+    /// A probe for what an ask requests, as yet without weights.
+    pub(in crate::place) fn new(ask: &Ask) -> Self {
         let resources = ask.resources();
         let mut probe = Self {
-            goal,
+            goal: Goal::Score,
             dimensions: [0; DIMENSIONS],
             count: 0,
             requested: [0.0; DIMENSIONS],
@@ -67,6 +68,12 @@ impl Probe {
             probe.count += 1;
         }
         probe
+    }
+
+    /// Another goal.
+    pub(in crate::place) fn towards(mut self, goal: Goal) -> Self {
+        self.goal = goal;
+        self
     }
 
     /// Free shares count by these weights, times `factor`; a negative one prefers full clusters.
@@ -120,19 +127,27 @@ impl Probe {
         counts(Dimension::Gpu) + 2 * counts(Dimension::Storage)
     }
 
-    /// Whether charging `rates` cannot beat charging `best`, whatever the amounts.
-    pub(in crate::place) fn is_no_better(&self, rates: Rates, best: Rates) -> bool {
-        let mut pairs = rates.into_iter().zip(best).take(self.rates);
-        match self.goal {
-            Goal::Cheap => pairs.all(|(rate, best)| rate >= best),
-            Goal::Dear => pairs.all(|(rate, best)| rate <= best),
-            Goal::Score | Goal::NearlyFits => false,
-        }
+    /// The rows with a rate that is better than `best`, of those rates that count.
+    pub(super) fn better_rates(&self, rates: &[Lane; RATES], best: Rates) -> Picked {
+        let better = match self.goal {
+            Goal::Cheap => Picked::below,
+            Goal::Dear | Goal::Score | Goal::NearlyFits => Picked::above,
+        };
+        let pairs = rates.iter().zip(best).take(self.rates);
+        pairs.fold(Picked(0), |rows, (rates, best)| rows.or(better(rates, best)))
     }
 
-    /// What makes a row come first.
-    pub(in crate::place) fn goal(&self) -> Goal {
-        self.goal
+    /// Whether what is cheap comes first.
+    pub(in crate::place) fn prefers_cheap(&self) -> bool {
+        self.goal == Goal::Cheap
+    }
+
+    /// Whether only what a row charges makes it come first.
+    pub(in crate::place) fn compares_rates(&self) -> bool {
+        match self.goal {
+            Goal::Cheap | Goal::Dear => true,
+            Goal::Score | Goal::NearlyFits => false,
+        }
     }
 
     /// Whether the best of each column is a bound: it is unless full clusters come first.
