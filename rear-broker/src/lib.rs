@@ -3,13 +3,18 @@
 //! A request comes in through [`listen`], is known by the certificate of its connection ([`identity`],
 //! [`caller`]), finds its route ([`routes`]), becomes a command for the store and is answered when the decision
 //! is durable ([`answer`]). Nothing here adds or subtracts a quantity.
+//!
+//! [`cli`] is the command line, with a file in [`commands`] for each command; [`pki`] is the operator's own authority.
 
 pub mod answer;
 pub mod caller;
+pub mod cli;
+pub mod commands;
 pub mod identity;
 pub mod limits;
 pub mod listen;
 pub mod metrics;
+pub mod pki;
 pub mod routes;
 pub mod serve;
 pub mod tls;

@@ -24,7 +24,7 @@ use crate::routes::{Broker, router};
 use crate::tls::{CredentialError, Credentials, Trust, watch as watch_certificates};
 
 /// The ledger's file in the data directory.
-const LEDGER: &str = "ledger.redb";
+pub(crate) const LEDGER: &str = "ledger.redb";
 
 /// How long accepted requests may take to finish when the broker stops.
 const GRACE: Duration = Duration::from_secs(25);

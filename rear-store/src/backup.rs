@@ -10,7 +10,9 @@
 //! Values are the sealed records of [`crate::records`], so each row is checked twice: alone, and as part of the
 //! whole, so that no row can be missing.
 
+mod inspect;
 mod restore;
+mod save;
 
 use std::fs::File;
 use std::hash::Hasher;
@@ -25,7 +27,9 @@ use crate::journal::{JournalError, Reader};
 use crate::records::{MAX_RECORD, Table};
 use crate::rows::ReadRows;
 
+pub use inspect::{Inspected, inspect};
 pub use restore::{RestoreError, Restored, restore};
+pub use save::{SaveError, save};
 
 const MAGIC: &[u8] = b"REAR ledger backup 1\n";
 
@@ -63,9 +67,14 @@ pub enum BackupError {
 
 /// Writes a backup to a new file, while commits go on. It has its name only when it is complete.
 pub fn write_file(reader: &dyn Reader, path: &Path) -> Result<Summary, FileError> {
+    let rows = reader.snapshot().map_err(|error| FileError::damaged(path, error))?;
+    write_rows_file(&*rows, path)
+}
+
+fn write_rows_file(rows: &dyn ReadRows, path: &Path) -> Result<Summary, FileError> {
     create_whole(path, |file: File| {
         let mut out = BufWriter::new(file);
-        let written = write(reader, &mut out).and_then(|written| Ok((written, out.flush()?)));
+        let written = write_rows(rows, &mut out).and_then(|written| Ok((written, out.flush()?)));
         written.map(|(summary, ())| summary).map_err(|error| match error {
             BackupError::Io(source) => FileError::Io { path: path.to_owned(), source },
             other => FileError::damaged(path, other),
@@ -75,12 +84,15 @@ pub fn write_file(reader: &dyn Reader, path: &Path) -> Result<Summary, FileError
 
 /// Writes a backup, while commits go on.
 pub fn write(reader: &dyn Reader, out: &mut dyn Write) -> Result<Summary, BackupError> {
-    let rows = reader.snapshot()?;
+    write_rows(&*reader.snapshot()?, out)
+}
+
+fn write_rows(rows: &dyn ReadRows, out: &mut dyn Write) -> Result<Summary, BackupError> {
     let mut out = Checksummed::new(out);
     out.write(MAGIC)?;
     let mut count = 0_u64;
     for (number, table) in (1_u8..).zip(Table::ALL) {
-        write_table(&*rows, table, number, &mut out, &mut count)?;
+        write_table(rows, table, number, &mut out, &mut count)?;
     }
     out.write(&[0])?;
     out.write(&count.to_le_bytes())?;

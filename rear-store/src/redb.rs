@@ -76,6 +76,13 @@ impl RedbJournal {
         self.write(|rows| write_meta(rows, Meta::of_new(ledger, first, first)))
     }
 
+    /// Makes the file as small as it can be. Nothing happens while someone reads it.
+    pub fn compact(&mut self) -> Result<(), JournalError> {
+        // Whoever reads already keeps it as it is; the next start will do.
+        let Some(database) = Arc::get_mut(&mut self.database) else { return Ok(()) };
+        guarded(|| database.compact().map(drop).map_err(storage))
+    }
+
     /// One durable transaction. What fails leaves nothing: the transaction is dropped, which aborts it.
     pub(crate) fn write<T>(
         &mut self,
@@ -112,9 +119,7 @@ impl Journal for RedbJournal {
         if length <= SMALL_FILE || length <= needed + needed / 2 {
             return Ok(());
         }
-        // Whoever reads already keeps it as it is; the next start will do.
-        let Some(database) = Arc::get_mut(&mut self.database) else { return Ok(()) };
-        guarded(|| database.compact().map(drop).map_err(storage))
+        self.compact()
     }
 }
 

@@ -48,7 +48,7 @@ struct Written {
 }
 
 impl Glass {
-    fn over(path: &Path) -> Result<Self, FileError> {
+    pub(crate) fn over(path: &Path) -> Result<Self, FileError> {
         let io = FileError::io(path);
         let file = File::open(path).map_err(&io)?;
         file.try_lock_shared().map_err(|error| match error {

@@ -1,0 +1,143 @@
+//! The command line: what can be asked of the program, and how it ends.
+
+use std::error::Error;
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use rear_engine::Timestamp;
+use rear_store::clock::{Clock, SystemClock};
+
+use crate::commands::certs::Certs;
+use crate::commands::compact::Compact;
+use crate::commands::init::Init;
+use crate::commands::serve::Serve;
+use crate::commands::snapshot::Snapshot;
+use crate::commands::verify::Verify;
+
+/// A broker of spare capacity: clusters advertise, ask, and are told.
+#[derive(Debug, Parser)]
+#[command(name = "rear-broker", version, about, max_term_width = 100)]
+pub struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the API until told to stop
+    Serve(Box<Serve>),
+    /// Make a data directory with an authority, the broker's certificate and an administrator's
+    Init(Init),
+    /// Issue, list and revoke certificates
+    #[command(subcommand)]
+    Certs(Certs),
+    /// Look at every record of a ledger that is not in use, without changing anything
+    Verify(Verify),
+    /// Save a ledger, look at what was saved, bring it back
+    #[command(subcommand)]
+    Snapshot(Snapshot),
+    /// Make the file of a ledger that is not in use as small as it can be
+    Compact(Compact),
+    /// Print the description of the API (OpenAPI 3.1, JSON)
+    Openapi,
+}
+
+/// What a command has to say, and how it ends.
+#[derive(Debug)]
+pub struct Said {
+    /// For the standard output.
+    pub text: String,
+    /// For the shell.
+    pub code: u8,
+}
+
+/// Why a command did not do what it should, and how it ends.
+#[derive(Debug)]
+pub struct Failure {
+    /// What is wrong.
+    pub error: Box<dyn Error + Send + Sync>,
+    /// For the shell.
+    pub code: u8,
+}
+
+/// How the program ends. 2 is clap's, for a command line that makes no sense.
+pub mod exit {
+    /// Done.
+    pub const OK: u8 = 0;
+    /// A ledger with findings, or something that is not named below.
+    pub const OTHER: u8 = 1;
+    /// The address cannot be listened on.
+    pub const ADDRESS: u8 = 69;
+    /// Something is there already and is not overwritten.
+    pub const EXISTS: u8 = 73;
+    /// The ledger, a snapshot or the data directory cannot be used, or the disk failed.
+    pub const DATA: u8 = 74;
+    /// The certificates or the authority cannot be used.
+    pub const CERTIFICATES: u8 = 78;
+}
+
+/// Does what the command line asks for.
+#[must_use]
+pub fn run() -> ExitCode {
+    match command(CommandLine::parse().command) {
+        Ok(said) => {
+            // A reader that has seen enough is no error.
+            drop(write!(std::io::stdout(), "{}", said.text));
+            ExitCode::from(said.code)
+        }
+        Err(failure) => {
+            eprintln!("rear-broker: {}", in_one_line(&*failure.error));
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+fn command(command: Command) -> Result<Said, Failure> {
+    match command {
+        Command::Serve(serve) => serve.run(),
+        Command::Init(init) => init.run(now()),
+        Command::Certs(certs) => certs.run(now()),
+        Command::Verify(verify) => verify.run(),
+        Command::Snapshot(snapshot) => snapshot.run(now()),
+        Command::Compact(compact) => compact.run(),
+        Command::Openapi => description(),
+    }
+}
+
+fn description() -> Result<Said, Failure> {
+    match crate::routes::document().to_pretty_json() {
+        Ok(text) => Ok(Said::done(text + "\n")),
+        Err(error) => Err(Failure::new(error, exit::OTHER)),
+    }
+}
+
+fn now() -> Timestamp {
+    SystemClock::default().read().wall
+}
+
+/// An error with everything that led to it.
+fn in_one_line(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text = format!("{text}: {error}");
+        source = error.source();
+    }
+    text
+}
+
+impl Said {
+    /// All went well.
+    #[must_use]
+    pub fn done(text: impl Into<String>) -> Self {
+        Self { text: text.into(), code: exit::OK }
+    }
+}
+
+impl Failure {
+    /// With this code.
+    pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>, code: u8) -> Self {
+        Self { error: error.into(), code }
+    }
+}

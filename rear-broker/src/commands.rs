@@ -1,0 +1,80 @@
+//! One file for each command: its flags, what it does, what it says. What goes wrong has one way to an exit code.
+
+pub mod certs;
+pub mod compact;
+pub mod init;
+pub mod serve;
+pub mod snapshot;
+pub mod verify;
+
+use rear_store::FileError;
+use rear_store::backup::{BackupError, RestoreError};
+
+use crate::cli::{Failure, exit};
+use crate::pki::PkiError;
+use crate::serve::ServeError;
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Self {
+        let code = match error {
+            ServeError::Data { .. }
+            | ServeError::File(_)
+            | ServeError::Ledger(_)
+            | ServeError::Stopped(_) => exit::DATA,
+            ServeError::Certificates(_) => exit::CERTIFICATES,
+            ServeError::Listen { .. } => exit::ADDRESS,
+            ServeError::Signals(_) => exit::OTHER,
+        };
+        Self::new(error, code)
+    }
+}
+
+impl From<PkiError> for Failure {
+    fn from(error: PkiError) -> Self {
+        let code = match error {
+            PkiError::Exists(_) => exit::EXISTS,
+            PkiError::NoAuthority(_)
+            | PkiError::File { .. }
+            | PkiError::Contents { .. }
+            | PkiError::Pair { .. } => exit::CERTIFICATES,
+            PkiError::Sign(_)
+            | PkiError::TooShort { .. }
+            | PkiError::TooLong { .. }
+            | PkiError::Unknown(_) => exit::OTHER,
+        };
+        Self::new(error, code)
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        let code = match error {
+            FileError::Exists(_) => exit::EXISTS,
+            FileError::Missing(_)
+            | FileError::InUse(_)
+            | FileError::Newer { .. }
+            | FileError::Damaged { .. }
+            | FileError::Io { .. } => exit::DATA,
+        };
+        Self::new(error, code)
+    }
+}
+
+impl From<BackupError> for Failure {
+    fn from(error: BackupError) -> Self {
+        Self::new(error, exit::DATA)
+    }
+}
+
+impl From<RestoreError> for Failure {
+    fn from(error: RestoreError) -> Self {
+        let code = match error {
+            RestoreError::File(FileError::Exists(_)) => exit::EXISTS,
+            RestoreError::Backup(_)
+            | RestoreError::File(_)
+            | RestoreError::Divergence(_)
+            | RestoreError::Newer(_) => exit::DATA,
+        };
+        Self::new(error, code)
+    }
+}

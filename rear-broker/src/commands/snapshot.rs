@@ -1,0 +1,144 @@
+//! `rear-broker snapshot`: a ledger in one file that can be carried away and brought back.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use rear_api::moment;
+use rear_engine::Timestamp;
+use rear_store::FileError;
+use rear_store::backup::{self, Inspected, SaveError};
+use uuid::Uuid;
+
+use crate::cli::{Failure, Said, exit};
+use crate::serve::LEDGER;
+
+/// What can be done with snapshots.
+#[derive(Debug, Subcommand)]
+pub enum Snapshot {
+    /// Save the ledger of a broker that is stopped
+    Save(Save),
+    /// Read a snapshot from beginning to end and say what is in it
+    Inspect(Inspect),
+    /// Make a ledger from a snapshot, in a data directory that has none
+    Restore(Restore),
+}
+
+/// The flags of `snapshot save`.
+#[derive(Debug, Args)]
+pub struct Save {
+    /// The file to write; must not be there yet
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The data directory
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+}
+
+/// The flags of `snapshot inspect`.
+#[derive(Debug, Args)]
+pub struct Inspect {
+    /// The snapshot
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+/// The flags of `snapshot restore`.
+#[derive(Debug, Args)]
+pub struct Restore {
+    /// The snapshot
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The data directory; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+}
+
+impl Snapshot {
+    pub(crate) fn run(self, now: Timestamp) -> Result<Said, Failure> {
+        match self {
+            Self::Save(save) => save.run(),
+            Self::Inspect(inspect) => inspect.run(),
+            Self::Restore(restore) => restore.run(now),
+        }
+    }
+}
+
+impl Save {
+    fn run(&self) -> Result<Said, Failure> {
+        let ledger = self.data.join(LEDGER);
+        match backup::save(&ledger, &self.file) {
+            Ok(saved) => Ok(Said::done(format!(
+                "{}: {} rows, {} bytes\n",
+                self.file.display(),
+                saved.rows,
+                saved.bytes
+            ))),
+            Err(SaveError::File(FileError::InUse(path))) => {
+                let text = format!(
+                    "{} is in use: stop the broker first (saving from a running broker is not possible yet)",
+                    path.display()
+                );
+                Err(Failure::new(text, exit::DATA))
+            }
+            Err(SaveError::File(error)) => Err(error.into()),
+            Err(SaveError::Unsound(report)) => {
+                let text = format!(
+                    "{report}\nnothing was saved: a ledger with findings cannot be restored\n"
+                );
+                Ok(Said { text, code: exit::OTHER })
+            }
+        }
+    }
+}
+
+impl Inspect {
+    fn run(&self) -> Result<Said, Failure> {
+        let Inspected { summary, tables, schema, meta } = backup::inspect(&self.file)?;
+        let mut lines = vec![
+            format!("{}: a whole snapshot, {} bytes", self.file.display(), summary.bytes),
+            format!("schema {schema}"),
+        ];
+        if let Some(meta) = meta {
+            lines.push(format!("ledger {}", Uuid::from_u128(meta.ledger)));
+            lines.push(format!("revision {}", meta.position));
+            lines.push(format!("last time {}", moment::text(meta.time_mark)));
+        }
+        lines.extend(tables.iter().map(|(table, rows)| format!("{rows} {table}")));
+        Ok(Said::done(lines.join("\n") + "\n"))
+    }
+}
+
+impl Restore {
+    fn run(&self, now: Timestamp) -> Result<Said, Failure> {
+        let data = |error| {
+            Failure::new(FolderError { path: self.data.clone(), source: error }, exit::DATA)
+        };
+        std::fs::create_dir_all(&self.data).map_err(data)?;
+        let restored = backup::restore(&self.file, &self.data.join(LEDGER), now)?;
+        Ok(Said::done(format!(
+            "\
+{clusters} clusters and {reservations} reservations are restored, as of revision {revision}.
+
+What was promised after that is known to the providers alone. So every provider is recovering now: nothing is granted
+on it before it has said what it holds (`holding` in its advertisement), which agents do by themselves. Cursors and
+event ids from before are answered with 410.
+
+A snapshot holds no certificates. If there is no tls folder here, copy the folders ca and tls from the old data
+directory, or name one with `--http-cert-path`. Then start the broker:
+  rear-broker serve --data {data}
+",
+            clusters = restored.clusters,
+            reservations = restored.reservations,
+            revision = restored.backup,
+            data = self.data.display(),
+        )))
+    }
+}
+
+/// The data directory cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[error("the data directory {} cannot be made", path.display())]
+struct FolderError {
+    path: PathBuf,
+    source: std::io::Error,
+}
