@@ -47,11 +47,15 @@ impl From<PkiError> for Failure {
 }
 
 impl From<FileError> for Failure {
+    /// For commands that need a ledger for themselves; what a second broker is told is another matter.
     fn from(error: FileError) -> Self {
-        let code = match error {
+        let code = match &error {
             FileError::Exists(_) => exit::EXISTS,
+            FileError::InUse(path) => {
+                let text = format!("{} is in use: stop the broker first", path.display());
+                return Self::new(text, exit::DATA);
+            }
             FileError::Missing(_)
-            | FileError::InUse(_)
             | FileError::Newer { .. }
             | FileError::Damaged { .. }
             | FileError::Io { .. } => exit::DATA,

@@ -10,7 +10,7 @@ use rear_store::backup::{self, Inspected, SaveError};
 use uuid::Uuid;
 
 use crate::cli::{Failure, Said, exit};
-use crate::serve::LEDGER;
+use crate::serve::{LEDGER, ServeError};
 
 /// What can be done with snapshots.
 #[derive(Debug, Subcommand)]
@@ -110,9 +110,7 @@ impl Inspect {
 
 impl Restore {
     fn run(&self, now: Timestamp) -> Result<Said, Failure> {
-        let data = |error| {
-            Failure::new(FolderError { path: self.data.clone(), source: error }, exit::DATA)
-        };
+        let data = |source| ServeError::Data { path: self.data.clone(), source };
         std::fs::create_dir_all(&self.data).map_err(data)?;
         let restored = backup::restore(&self.file, &self.data.join(LEDGER), now)?;
         Ok(Said::done(format!(
@@ -120,8 +118,8 @@ impl Restore {
 {clusters} clusters and {reservations} reservations are restored, as of revision {revision}.
 
 What was promised after that is known to the providers alone. So every provider is recovering now: nothing is granted
-on it before it has said what it holds (`holding` in its advertisement), which agents do by themselves. Cursors and
-event ids from before are answered with 410.
+on it before it has said what it holds (`holding` in its advertisement, also if that is nothing). Cursors and event ids from
+before are answered with 410.
 
 A snapshot holds no certificates. If there is no tls folder here, copy the folders ca and tls from the old data
 directory, or name one with `--http-cert-path`. Then start the broker:
@@ -133,12 +131,4 @@ directory, or name one with `--http-cert-path`. Then start the broker:
             data = self.data.display(),
         )))
     }
-}
-
-/// The data directory cannot be made.
-#[derive(Debug, thiserror::Error)]
-#[error("the data directory {} cannot be made", path.display())]
-struct FolderError {
-    path: PathBuf,
-    source: std::io::Error,
 }

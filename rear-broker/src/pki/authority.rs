@@ -120,7 +120,8 @@ impl Authority {
         }
         let until = now.plus(valid_for);
         if until > self.expires_at {
-            let (asked, authority) = (moment::text(until), moment::text(self.expires_at));
+            let text = |at| moment::text(whole_seconds(at));
+            let (asked, authority) = (text(until), text(self.expires_at));
             return Err(PkiError::TooLong { asked, authority });
         }
         let mut params = valid_between(now, until);

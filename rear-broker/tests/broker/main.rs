@@ -2,14 +2,18 @@
 // A test that is surprised should fail at once.
 #![allow(clippy::unwrap_used)]
 
+mod authority;
 mod client;
+mod command_line;
 mod description;
 mod earlier_agents;
 mod hostile;
 mod identities;
 mod news;
+mod operator;
 mod pki;
 mod process;
 mod reservations;
 mod rush;
 mod tools;
+mod upkeep;

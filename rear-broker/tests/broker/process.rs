@@ -118,7 +118,12 @@ pub(crate) fn program(folder: &Path, arguments: &[String]) -> Command {
 }
 
 fn spawn(folder: &Path, arguments: &[String]) -> (Child, SocketAddr, Arc<Mutex<String>>) {
-    let mut child = program(folder, arguments).spawn().unwrap();
+    started(program(folder, arguments))
+}
+
+/// A broker that serves, where it does, and what it says.
+pub(crate) fn started(mut command: Command) -> (Child, SocketAddr, Arc<Mutex<String>>) {
+    let mut child = command.spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let log = Arc::new(Mutex::new(String::new()));
     let mut address = None;

@@ -7,7 +7,7 @@ use std::thread;
 use rear_engine::advertisement::Holding;
 use rear_engine::testing::{advertisement, ask, cluster, id, resources};
 use rear_engine::{Command, Refusal, Timestamp};
-use rear_store::backup::{self, BackupError, RestoreError, restore};
+use rear_store::backup::{self, BackupError, RestoreError, SaveError, inspect, restore, save};
 use rear_store::{
     Commit, FeedError, FileError, Journal, Memory, Position, RedbJournal, Store, SubmitError,
 };
@@ -220,4 +220,69 @@ fn say_what_it_holds(
         holding: Some(held.collect()),
     };
     store.submit(command).unwrap();
+}
+
+#[test]
+fn a_backup_that_is_looked_at_says_what_it_holds() {
+    let place = Place::new();
+    let (history, path) = backed_up(&place, 5);
+    let inspected = inspect(&path).unwrap();
+    let contents = open(&place.path("ledger.redb")).load().unwrap();
+    assert_eq!(inspected.meta, Some(contents.meta));
+    assert_eq!(inspected.schema, rear_store::SCHEMA);
+    assert_eq!(inspected.summary.bytes, std::fs::metadata(&path).unwrap().len());
+    let rows = |name| inspected.tables.iter().find(|(table, _)| *table == name).unwrap().1;
+    assert_eq!(rows("advertisements"), contents.clusters.len() as u64);
+    assert_eq!(rows("reservations"), contents.reservations.len() as u64);
+    assert_eq!(rows("meta"), 1);
+    assert_eq!(inspected.tables.iter().map(|(_, rows)| rows).sum::<u64>(), inspected.summary.rows);
+    assert_same(&contents, &history.fleet);
+}
+
+#[test]
+fn a_backup_that_is_not_whole_is_noticed_when_it_is_looked_at() {
+    let place = Place::new();
+    let (_, path) = backed_up(&place, 6);
+    let bytes = std::fs::read(&path).unwrap();
+    for place in (0..bytes.len()).step_by(97) {
+        let mut flipped = bytes.clone();
+        flipped[place] ^= 1;
+        std::fs::write(&path, &flipped).unwrap();
+        assert!(inspect(&path).is_err(), "a flipped bit in byte {place}");
+        std::fs::write(&path, &bytes[..place]).unwrap();
+        assert!(inspect(&path).is_err(), "cut off after {place} bytes");
+    }
+}
+
+#[test]
+fn a_ledger_that_nobody_uses_is_saved_as_it_is() {
+    let place = Place::new();
+    let (_, path) = backed_up(&place, 7);
+    let ledger = place.path("ledger.redb");
+    let before = std::fs::read(&ledger).unwrap();
+    let saved = place.path("saved");
+    save(&ledger, &saved).unwrap();
+    assert!(std::fs::read(&ledger).unwrap() == before, "not a byte has changed");
+    assert!(std::fs::read(&saved).unwrap() == std::fs::read(&path).unwrap());
+    let again = save(&ledger, &saved);
+    assert!(matches!(again, Err(SaveError::File(FileError::Exists(_)))), "{again:?}");
+    let missing = save(&place.path("nowhere"), &place.path("other"));
+    assert!(matches!(missing, Err(SaveError::File(FileError::Missing(_)))), "{missing:?}");
+    let used = open(&ledger);
+    let in_use = save(&ledger, &place.path("other"));
+    assert!(matches!(in_use, Err(SaveError::File(FileError::InUse(_)))), "{in_use:?}");
+    drop(used);
+    assert_eq!(place.names(), ["backup", "ledger.redb", "saved"]);
+}
+
+#[test]
+fn a_ledger_with_findings_is_not_saved() {
+    let place = Place::new();
+    backed_up(&place, 8);
+    let ledger = place.path("ledger.redb");
+    super::damage::remove_row(&ledger, "meta", b"meta");
+    let unsound = save(&ledger, &place.path("saved"));
+    let Err(SaveError::Unsound(report)) = unsound else { panic!("{unsound:?}") };
+    assert!(!report.findings.is_empty());
+    assert!(!place.path("saved").exists());
 }

@@ -32,3 +32,21 @@ fn a_file_that_has_become_too_large_is_made_smaller_at_the_next_start() {
     assert_eq!(again.reservations, contents.reservations[..1]);
     assert!(again.meta.position > Position::start_of(1));
 }
+
+#[test]
+fn a_file_is_made_as_small_as_it_can_be_when_someone_asks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.redb");
+    let length = || std::fs::metadata(&path).unwrap().len();
+    let mut journal = RedbJournal::create(&path, 9, Commit::OnePhase).unwrap();
+    super::crowd::fill(&mut journal, 5_000, Hands::start().now());
+    let contents = journal.load().unwrap();
+    let before = length();
+    let reader = journal.reader();
+    journal.compact().unwrap();
+    assert_eq!(length(), before, "not while someone reads");
+    drop(reader);
+    journal.compact().unwrap();
+    assert!(length() < before, "{} of {before}", length());
+    assert_eq!(journal.load().unwrap(), contents);
+}
