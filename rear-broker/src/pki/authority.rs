@@ -61,7 +61,7 @@ impl Authority {
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let name = format!("REAR authority {}", &number[..8]);
         params.distinguished_name.push(DnType::CommonName, name);
-        params.serial_number = Some(new_serial());
+        params.serial_number = Some(serial_number(new_serial()));
         let key = new_key()?;
         let certificate = params.self_signed(&key)?.pem();
         Ok(Self { issuer: Issuer::new(params, key), certificate, expires_at })
@@ -145,11 +145,11 @@ impl Authority {
         params.is_ca = IsCa::ExplicitNoCa;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.use_authority_key_identifier_extension = true;
-        params.serial_number = Some(serial.clone());
+        params.serial_number = Some(serial_number(serial));
         let key = new_key()?;
         let certificate = params.signed_by(&key, &self.issuer)?.pem();
         let entry = Entry {
-            serial: hexadecimal(serial.as_ref()),
+            serial: format!("{serial:032x}"),
             name: name.to_owned(),
             kind,
             issued_at: moment::text(whole_seconds(now)),
@@ -162,12 +162,12 @@ impl Authority {
     /// The list of what was revoked, in PEM. It counts as long as the authority: nobody would renew it.
     pub(super) fn sign_revocations(
         &self,
-        revoked: &[(Vec<u8>, Timestamp)],
+        revoked: &[(u128, Timestamp)],
         number: u64,
         now: Timestamp,
     ) -> Result<String, PkiError> {
         let revoked = revoked.iter().map(|(serial, at)| RevokedCertParams {
-            serial_number: SerialNumber::from_slice(serial),
+            serial_number: serial_number(*serial),
             revocation_time: date_time_ymd(1970, 1, 1) + since_1970(*at),
             reason_code: None,
             invalidity_date: None,
@@ -189,14 +189,12 @@ fn new_key() -> Result<KeyPair, PkiError> {
 }
 
 /// 120 random bits, in as many digits for everyone: without leading zeros, and without a sign.
-fn new_serial() -> SerialNumber {
-    let mut bytes = *Uuid::new_v4().as_bytes();
-    bytes[0] = bytes[0] & 0x3f | 0x40;
-    SerialNumber::from_slice(&bytes)
+fn new_serial() -> u128 {
+    Uuid::new_v4().as_u128() << 2 >> 2 | 1 << 126
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+fn serial_number(serial: u128) -> SerialNumber {
+    SerialNumber::from_slice(&serial.to_be_bytes())
 }
 
 fn valid_between(from: Timestamp, until: Timestamp) -> CertificateParams {

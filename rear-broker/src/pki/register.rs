@@ -92,7 +92,7 @@ impl Register {
             .certificates
             .iter()
             .filter_map(|entry| entry.revoked_at.as_ref().map(|at| (entry, at)))
-            .map(|(entry, at)| Ok((serial_bytes(&entry.serial)?, moment_of(at)?)))
+            .map(|(entry, at)| Ok((serial_of(&entry.serial)?, moment_of(at)?)))
             .collect();
         authority.sign_revocations(&revoked?, self.revocation_lists, now)
     }
@@ -112,12 +112,7 @@ fn moment_of(text: &str) -> Result<Timestamp, PkiError> {
     moment::read(text).map_err(PkiError::contents(REGISTER, "a moment where one should be"))
 }
 
-fn serial_bytes(text: &str) -> Result<Vec<u8>, PkiError> {
-    let digits: Option<Vec<u8>> = (0..text.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok())
-        .collect();
-    digits.filter(|digits| !digits.is_empty()).ok_or_else(|| {
-        PkiError::contents(REGISTER, "a serial number where one should be")(text.to_owned())
-    })
+fn serial_of(text: &str) -> Result<u128, PkiError> {
+    u128::from_str_radix(text, 16)
+        .map_err(PkiError::contents(REGISTER, "a serial number where one should be"))
 }

@@ -8,7 +8,7 @@ use super::tools::{advertisement, request};
 /// Written in one record of the ledger only.
 const RARE: &str = "the-eternal-city";
 
-fn advertise(operator: &Operator, broker: &Served, more: Value) -> (u16, Value) {
+fn advertise(operator: &Operator, broker: &Served, more: &Value) -> (u16, Value) {
     let mut body = advertisement("rome", "8", "16Gi");
     body["clusterName"] = json!(RARE);
     for (name, value) in more.as_object().unwrap() {
@@ -29,7 +29,7 @@ fn serving() -> (Operator, Served) {
         operator.does(&["certs", "issue", name, "--data", "data"]);
     }
     let broker = operator.serve("data");
-    assert_eq!(advertise(&operator, &broker, json!({})).0, 200);
+    assert_eq!(advertise(&operator, &broker, &json!({})).0, 200);
     assert_eq!(reserve(&operator, &broker).0, 201);
     (operator, broker)
 }
@@ -110,7 +110,7 @@ fn a_restored_ledger_grants_nothing_before_its_providers_have_spoken() {
         (409, &json!("recovering")),
         "{refused}"
     );
-    let (_, told) = advertise(&operator, &broker, json!({"holding": []}));
+    let (_, told) = advertise(&operator, &broker, &json!({"holding": []}));
     assert_eq!(told["advertisement"]["resources"]["reserved"]["cpu"], "2", "{told}");
     assert_eq!(reserve(&operator, &broker).0, 201);
 }
