@@ -30,7 +30,7 @@ const LEDGER: &str = "ledger.redb";
 const GRACE: Duration = Duration::from_secs(25);
 
 /// How often those who have not asked for long are forgotten.
-const TIDY_EVERY: Duration = Duration::from_secs(60);
+const TIDY_EVERY: Duration = Duration::from_mins(1);
 
 /// Everything that an operator decides.
 #[derive(Debug, Clone)]

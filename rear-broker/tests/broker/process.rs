@@ -96,7 +96,7 @@ impl Drop for Broker {
         drop(self.child.kill());
         drop(self.child.wait());
         if thread::panicking() {
-            println!("the broker said:\n{}", self.log());
+            eprintln!("the broker said:\n{}", self.log());
         }
     }
 }
@@ -123,7 +123,7 @@ fn spawn(folder: &Path, arguments: &[String]) -> (Child, SocketAddr, Arc<Mutex<S
     let log = Arc::new(Mutex::new(String::new()));
     let mut address = None;
     while let Some(Ok(line)) = lines.next() {
-        log.lock().unwrap().push_str(&format!("{line}\n"));
+        log.lock().unwrap().extend([&line, "\n"]);
         address =
             line.split("address=").nth(1).map(|rest| rest.split(' ').next().unwrap().to_owned());
         if address.is_some() {
@@ -134,7 +134,7 @@ fn spawn(folder: &Path, arguments: &[String]) -> (Child, SocketAddr, Arc<Mutex<S
     let kept = log.clone();
     thread::spawn(move || {
         for line in lines.map_while(Result::ok) {
-            kept.lock().unwrap().push_str(&format!("{line}\n"));
+            kept.lock().unwrap().extend([&line, "\n"]);
         }
     });
     (child, address.parse().unwrap(), log)
