@@ -84,6 +84,13 @@ impl Broker {
         Client::new(self.address, &self.authority, identity)
     }
 
+    /// Where its metrics are.
+    pub(crate) fn metrics(&self) -> String {
+        let log = self.log();
+        let rest = log.split("metrics=\"").nth(1).unwrap();
+        format!("http://{}/metrics", rest.split('"').next().unwrap())
+    }
+
     /// What it has said on its standard error.
     pub(crate) fn log(&self) -> String {
         self.log.lock().unwrap().clone()
@@ -111,6 +118,7 @@ pub(crate) fn program(folder: &Path, arguments: &[String]) -> Command {
         .arg("--http-cert-path")
         .arg(folder.join("certs"))
         .args(["--http-port", "0", "--http-address", "127.0.0.1"])
+        .args(["--metrics-bind-address", "127.0.0.1:0"])
         .args(arguments)
         .env("NO_COLOR", "1")
         .stderr(Stdio::piped());
