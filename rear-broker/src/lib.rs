@@ -14,6 +14,7 @@ pub mod identity;
 pub mod limits;
 pub mod listen;
 pub mod metrics;
+pub mod operations;
 pub mod pki;
 pub mod routes;
 pub mod serve;

@@ -14,6 +14,7 @@ mod feed;
 mod files;
 pub mod journal;
 pub mod memory;
+pub mod meters;
 mod migrate;
 mod news;
 pub mod records;

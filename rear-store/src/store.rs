@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use crate::clock::Clock;
 use crate::feed::{FeedError, Stretch, stretch};
 use crate::journal::{Journal, JournalError, Reader};
+use crate::meters::Meters;
 use crate::news::{News, Subscribers};
 use crate::position::{EventId, Position};
 use crate::settings::Settings;
@@ -81,6 +82,7 @@ pub(crate) struct Shared {
     pub(crate) view: RwLock<View>,
     pub(crate) subscribers: Subscribers,
     pub(crate) health: watch::Sender<Health>,
+    pub(crate) meters: Meters,
 }
 
 /// A ledger with its writer. Dropping it finishes what was accepted.
@@ -179,6 +181,12 @@ impl Store {
     #[must_use]
     pub fn health(&self) -> watch::Receiver<Health> {
         self.shared.health.subscribe()
+    }
+
+    /// What the writer has done since it began.
+    #[must_use]
+    pub fn meters(&self) -> &Meters {
+        &self.shared.meters
     }
 
     /// Why the store has stopped; `None` while it works. A restart recovers.

@@ -17,6 +17,7 @@ use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::journal::{Journal, Reader};
+use crate::meters::Meters;
 use crate::news::Subscribers;
 use crate::position::Position;
 use crate::settings::Settings;
@@ -94,6 +95,7 @@ impl Writer {
             view: RwLock::new(View::new(fleet.clone(), &meta, now)),
             subscribers: Subscribers::new(meta.position),
             health: watch::Sender::new(Health::default()),
+            meters: Meters::default(),
         });
         let position = meta.position;
         Ok(Self { journal, settings, clock, timekeeper, fleet, position, trimming, shared })

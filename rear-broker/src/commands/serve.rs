@@ -11,6 +11,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::cli::{Failure, Said, exit};
 use crate::identity::{ADMINISTRATORS, Administrators};
+use crate::operations::BindAddress;
 use crate::pki::Layout;
 use crate::serve::{Options, serve};
 
@@ -30,6 +31,9 @@ pub struct Serve {
     /// `init` made below the data directory if not given
     #[arg(long, value_name = "DIR")]
     http_cert_path: Option<PathBuf>,
+    /// Where the metrics are: HOST:PORT, :PORT for all interfaces, 0 for nowhere
+    #[arg(long, value_name = "ADDRESS", default_value = ":8080")]
+    metrics_bind_address: BindAddress,
     /// The organisational unit in the certificates of administrators
     #[arg(long, value_name = "UNIT", default_value = ADMINISTRATORS)]
     administrator_unit: String,
@@ -97,6 +101,7 @@ impl From<Serve> for Options {
             data: line.data,
             address: SocketAddr::new(line.http_address, line.http_port),
             certificates,
+            metrics: line.metrics_bind_address,
             administrators: Administrators {
                 unit: line.administrator_unit,
                 named: line.administrators.into_iter().collect(),

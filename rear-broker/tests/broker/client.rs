@@ -104,10 +104,10 @@ impl Connection {
     ) -> io::Result<Answer> {
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n");
         for (name, value) in headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            head.extend([name, ": ", value, "\r\n"]);
         }
         if let Some(body) = body {
-            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+            head.extend(["Content-Length: ", &body.len().to_string(), "\r\n"]);
         }
         head.push_str("\r\n");
         self.send(&[head.as_bytes(), body.unwrap_or_default()].concat())?;

@@ -5,6 +5,7 @@
 mod authority;
 mod client;
 mod command_line;
+mod counts;
 mod description;
 mod earlier_agents;
 mod hostile;

@@ -77,7 +77,7 @@ impl Operator {
     pub(crate) fn serve(&self, data: &str) -> Served {
         let mut command = self.program();
         command.args(["serve", "--data", data, "--http-port", "0", "--http-address", "127.0.0.1"]);
-        command.stderr(Stdio::piped());
+        command.args(["--metrics-bind-address", "0"]).stderr(Stdio::piped());
         let (child, address, log) = started(command);
         Served { child, address, log }
     }

@@ -144,7 +144,11 @@ impl Writer {
 
     fn commit(&mut self, batch: &mut Batch) -> Result<(), String> {
         batch.position = self.position.next().ok_or("the history is full")?;
-        self.journal.commit(batch).map_err(|error| chain(&error))?;
+        self.journal.commit(batch).map_err(|error| {
+            self.shared.meters.failed();
+            chain(&error)
+        })?;
+        self.shared.meters.committed(batch);
         self.position = batch.position;
         self.trimming.committed(batch).map_err(|error| chain(&error))
     }

@@ -370,3 +370,24 @@ fn what_ended_long_ago_is_forgotten_with_its_key() {
     store.submit(advertise("4", "1Gi", &hands)).unwrap();
     assert_eq!(journal.contents().reservations.len(), 0);
 }
+
+#[test]
+fn what_was_done_is_counted() {
+    let hands = Hands::start();
+    let journal = Watched::new();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    let short = Terms { duration: Some(Duration::from_seconds(30)), ..Terms::default() };
+    store.submit(reserve_with(1, "1", short)).unwrap();
+    store.submit(reserve(2, "1")).unwrap();
+    journal.fail_after(0);
+    store.submit(reserve(3, "1")).unwrap_err();
+    hands.pass(8 * 24 * 60 * 60);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    hands.pass(8 * 24 * 60 * 60);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    let counted = store.meters().read();
+    assert_eq!((counted.granted, counted.expired, counted.retired), (2, 1, 1));
+    assert_eq!((counted.failed_commits, counted.became_stale), (1, 2));
+    assert!(counted.commits >= 5 && counted.changes > counted.commits, "{counted:?}");
+}
