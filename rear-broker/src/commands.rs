@@ -7,12 +7,21 @@ pub mod serve;
 pub mod snapshot;
 pub mod verify;
 
+use std::path::Path;
+
 use rear_store::FileError;
 use rear_store::backup::{BackupError, RestoreError};
 
 use crate::cli::{Failure, exit};
 use crate::pki::PkiError;
 use crate::serve::ServeError;
+
+/// A path as it is typed into a shell: what is printed to be pasted must mean the same there.
+fn pasted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%".contains(&byte);
+    if text.bytes().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
 
 impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Self {

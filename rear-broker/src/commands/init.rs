@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use rear_engine::{ClusterId, Timestamp};
 
+use super::pasted;
 use crate::cli::{Failure, Said};
 use crate::pki::{self, Host, Initialised, Layout};
 
@@ -35,7 +36,7 @@ impl Init {
 
     fn next_steps(&self, made: &Initialised) -> String {
         let layout = Layout::of(&self.data);
-        let (data, admin) = (self.data.display(), made.administrator.display());
+        let (data, admin) = (pasted(&self.data), pasted(&made.administrator));
         let hosts: Vec<_> = made.hosts.iter().map(Host::to_str).collect();
         format!(
             "\

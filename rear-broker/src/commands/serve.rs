@@ -9,6 +9,7 @@ use rear_engine::{ClusterId, Duration, Policy};
 use rear_store::{Commit, Settings};
 use tracing_subscriber::EnvFilter;
 
+use super::pasted;
 use crate::cli::{Failure, Said, exit};
 use crate::identity::{ADMINISTRATORS, Administrators};
 use crate::operations::BindAddress;
@@ -74,7 +75,7 @@ impl Serve {
         if self.http_cert_path.is_some() || tls.exists() {
             return Ok(());
         }
-        let data = self.data.display();
+        let data = pasted(&self.data);
         let missing = format!(
             "there are no certificates in {}: make them with `rear-broker init --data {data}`, or name a folder with `--http-cert-path`",
             tls.display()

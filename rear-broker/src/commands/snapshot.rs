@@ -9,6 +9,7 @@ use rear_store::FileError;
 use rear_store::backup::{self, Inspected, SaveError};
 use uuid::Uuid;
 
+use super::pasted;
 use crate::cli::{Failure, Said, exit};
 use crate::serve::{LEDGER, ServeError};
 
@@ -128,7 +129,7 @@ directory, or name one with `--http-cert-path`. Then start the broker:
             clusters = restored.clusters,
             reservations = restored.reservations,
             revision = restored.backup,
-            data = self.data.display(),
+            data = pasted(&self.data),
         )))
     }
 }

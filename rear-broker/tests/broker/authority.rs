@@ -30,7 +30,9 @@ fn verify(operator: &Operator, more: &[&str], certificate: &str) -> Told {
 fn a_new_data_directory_serves_its_administrator_at_once() {
     let operator = Operator::new();
     let said = operator.does(&["init", "--data", "data"]);
-    assert!(said.contains("rear-broker serve --data data"), "{said}");
+    assert!(said.contains("rear-broker serve --data data\n"), "{said}");
+    let said = operator.does(&["init", "--data", "it's mine"]);
+    assert!(said.contains(r"rear-broker serve --data 'it'\''s mine'"), "{said}");
     let broker = operator.serve("data");
     let seen = broker.curl(&operator.issued("admin"), "GET", "/api/v1/advertisements", None);
     assert_eq!(seen, Some((200, serde_json::json!([]))));
@@ -150,6 +152,8 @@ fn one_of_several_certificates_is_revoked_by_its_serial_number() {
     let printed = operator.openssl(&["x509", "-noout", "-serial", "-in", "first/tls.crt"]).text;
     let serial = printed.trim().strip_prefix("serial=").unwrap();
     operator.does(&["certs", "revoke", serial, "--data", "data"]);
+    // As if the command had been interrupted before the list was there.
+    std::fs::remove_file(operator.path("data/tls/ca.crl")).unwrap();
     let again = operator.does(&["certs", "revoke", serial, "--data", "data"]);
     assert_eq!(again, "revoked before: 1\n");
     let revocable = ["-crl_check", "-CRLfile", "data/tls/ca.crl"];
