@@ -107,13 +107,14 @@ impl Store {
         Ok(Self { queue: Some(queue), shared, reader, thread: Some(thread) })
     }
 
-    /// Queues a command; `reply` is called once, from the writer's thread, when it is durable or refused.
+    /// Queues a command; `reply` is called once, whatever happens: mostly from the writer's thread, when the
+    /// decision is durable, or refused for reasons that are.
     pub fn submit_with(
         &self,
         command: Command,
         reply: impl FnOnce(Result<Answer, SubmitError>) + Send + 'static,
     ) {
-        self.send(Work::Decide(Submission { command, reply: Box::new(reply) }));
+        self.send(Work::Decide(Submission { command, reply: Reply::new(reply) }));
     }
 
     /// Queues a command and waits for the answer.
@@ -128,7 +129,7 @@ impl Store {
 
     fn wait_for(&self, work: impl FnOnce(Reply) -> Work) -> Result<Answer, SubmitError> {
         let (reply, answer) = sync_channel(1);
-        self.send(work(Box::new(move |outcome| {
+        self.send(work(Reply::new(move |outcome| {
             // Nobody listens any more only if the waiting thread is gone.
             drop(reply.send(outcome));
         })));

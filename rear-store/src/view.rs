@@ -175,8 +175,8 @@ impl View {
                 self.cluster_ids.insert(cluster.clone());
             }
             Change::Forgotten(cluster) => {
+                // Its news stays: the last of its promises have just ended, and it may be waiting for that.
                 self.cluster_ids.remove(cluster);
-                self.news.remove(cluster);
             }
             Change::Reservation(after) => self.note(after, touched),
             Change::Dropped(id) => self.leave(*id),

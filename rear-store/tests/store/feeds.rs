@@ -9,7 +9,7 @@ use rear_store::{
 };
 
 use super::disk::Disk;
-use super::stage::{Hands, advertise, release, reserve, start};
+use super::stage::{Hands, Watched, advertise, release, reserve, start};
 
 fn reserve_as(number: u128, requester: &str) -> Command {
     let ask = Box::new(ask(requester, resources("1m", "1Mi")));
@@ -225,4 +225,52 @@ fn many_who_come_and_go_leave_nothing_behind() {
     let stays = store.subscribe(Some(&cluster("visitor-1")));
     store.submit(reserve_as(1, "visitor-1")).unwrap();
     assert!(stays.has_changed().unwrap());
+}
+
+#[test]
+fn what_is_durable_and_not_yet_shown_is_told_later_and_not_never() {
+    let hands = Hands::start();
+    let (journal, open) = Watched::that_returns_late();
+    let store = start(journal.clone(), &hands);
+    open.send(()).unwrap();
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    drop(store);
+    let store = start(journal.clone(), &hands);
+    // Dropped before the store if a claim fails: a store that waits at the gate would wait for ever.
+    let open = open;
+    let (told, answer) = std::sync::mpsc::channel();
+    store.submit_with(reserve_as(1, "a"), move |outcome| told.send(outcome).unwrap());
+    while journal.contents().reservations.is_empty() {
+        std::thread::yield_now();
+    }
+    // It is on the disk; the writer has not come back from there.
+    let everyone = store.events_after(beginning(), None, 9).unwrap();
+    assert_eq!(events(&everyone), [&Happening::Advertised]);
+    let early = store.events_after(beginning(), Some(&cluster("a")), 9).unwrap();
+    assert!(early.complete && early.events.is_empty());
+    open.send(()).unwrap();
+    let position = answer.recv().unwrap().unwrap().position;
+    let after = follow(&store, early.through, Some("a"), 9);
+    assert_eq!(after, [EventId { position, place: 0 }]);
+}
+
+#[test]
+fn events_of_which_nobody_knows_whom_they_concern_are_not_passed_over_in_silence() {
+    let hands = Hands::start();
+    let journal = Memory::new(7, 1, 1).unwrap();
+    let open = || Store::start(journal.clone(), keeping("1000h", 1000), hands.clone()).unwrap();
+    let store = open();
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    store.submit(reserve_as(1, "a")).unwrap();
+    let by = Actor::Cluster(cluster("a"));
+    let ended = store.submit(Command::Release { id: id(1), by }).unwrap().position;
+    hands.pass(8 * 24 * 60 * 60);
+    store.submit(advertise("5", "1Gi", &hands)).unwrap();
+    store.submit(reserve_as(2, "a")).unwrap();
+    drop(store);
+    let store = open();
+    let missed = store.events_after(beginning(), Some(&cluster("a")), 9);
+    assert!(matches!(missed, Err(FeedError::Gone(_))), "{missed:?}");
+    assert_eq!(follow(&store, beginning(), None, 9).len(), kept_events(&journal));
+    assert_eq!(follow(&store, ended.into(), Some("a"), 9).len(), 1);
 }

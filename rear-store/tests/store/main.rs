@@ -7,6 +7,7 @@ mod crashes;
 mod crowd;
 mod damage;
 mod disk;
+mod failures;
 mod feeds;
 mod files;
 mod history;

@@ -58,6 +58,8 @@ pub(crate) struct Watched {
     for_good: bool,
     /// Each commit waits for a word.
     gate: Option<Arc<Mutex<Receiver<()>>>>,
+    /// Each commit is durable before it waits.
+    late: bool,
 }
 
 impl Watched {
@@ -68,6 +70,7 @@ impl Watched {
             until_failure: Arc::new(AtomicI64::new(-1)),
             for_good: false,
             gate: None,
+            late: false,
         }
     }
 
@@ -78,6 +81,17 @@ impl Watched {
     pub(crate) fn gated() -> (Self, SyncSender<()>) {
         let (open, gate) = sync_channel(1000);
         (Self { gate: Some(Arc::new(Mutex::new(gate))), ..Self::new() }, open)
+    }
+
+    pub(crate) fn that_returns_late() -> (Self, SyncSender<()>) {
+        let (journal, open) = Self::gated();
+        (Self { late: true, ..journal }, open)
+    }
+
+    fn wait_for_a_word(&self) {
+        if let Some(gate) = &self.gate {
+            gate.lock().unwrap().recv().unwrap();
+        }
     }
 
     pub(crate) fn fail_after(&self, commits: i64) {
@@ -96,8 +110,8 @@ impl Watched {
 impl Journal for Watched {
     fn commit(&mut self, batch: &Batch) -> Result<(), JournalError> {
         self.commits.fetch_add(1, Ordering::SeqCst);
-        if let Some(gate) = &self.gate {
-            gate.lock().unwrap().recv().unwrap();
+        if !self.late {
+            self.wait_for_a_word();
         }
         let left = self.until_failure.load(Ordering::SeqCst);
         if left == 0 {
@@ -109,7 +123,11 @@ impl Journal for Watched {
         if left > 0 {
             self.until_failure.store(left - 1, Ordering::SeqCst);
         }
-        self.inner.lock().unwrap().commit(batch)
+        let committed = self.inner.lock().unwrap().commit(batch);
+        if self.late {
+            self.wait_for_a_word();
+        }
+        committed
     }
 
     fn reader(&self) -> Arc<dyn Reader> {

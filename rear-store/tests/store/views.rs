@@ -246,3 +246,12 @@ fn a_forgotten_cluster_leaves_the_list() {
     assert_eq!(left, [cluster("a")]);
     assert_eq!(view.counts().clusters, 1);
 }
+
+#[test]
+fn whoever_is_forgotten_has_news_of_it() {
+    let store = lending();
+    let last = |name: &str, role| store.view().last_change(&cluster(name), role);
+    let by = Actor::Administrator(cluster("operator"));
+    let forgotten = store.submit(Command::Forget { cluster: cluster("p"), by }).unwrap().position;
+    assert_eq!(last("p", Role::Provider), forgotten, "its promises have just ended");
+}
