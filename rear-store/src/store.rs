@@ -166,6 +166,12 @@ impl Store {
         self.shared.subscribers.subscribe(concerning)
     }
 
+    /// For how many clusters someone waits for news, about: who left is noticed later.
+    #[must_use]
+    pub fn listened_for(&self) -> usize {
+        self.shared.subscribers.listened_for()
+    }
+
     /// What happened after an event, oldest first: of one cluster, or everything.
     pub fn events_after(
         &self,

@@ -215,16 +215,32 @@ fn only_those_are_woken_whom_it_concerns() {
 }
 
 #[test]
-fn many_who_come_and_go_leave_nothing_behind() {
+fn many_who_come_and_go_leave_nothing_behind_and_take_nobody_with_them() {
     let hands = Hands::start();
     let store = start(Memory::new(7, 1, 1).unwrap(), &hands);
     store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    let stays = store.subscribe(Some(&cluster("patient")));
     for number in 0..10_000 {
         drop(store.subscribe(Some(&cluster(&format!("visitor-{number}")))));
     }
-    let stays = store.subscribe(Some(&cluster("visitor-1")));
-    store.submit(reserve_as(1, "visitor-1")).unwrap();
+    assert!(store.listened_for() < 10, "{} are remembered", store.listened_for());
+    store.submit(reserve_as(1, "patient")).unwrap();
     assert!(stays.has_changed().unwrap());
+}
+
+#[test]
+fn everyone_looks_again_after_a_commit_that_may_have_happened() {
+    let hands = Hands::start();
+    let journal = Watched::new();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    let news = [store.subscribe(None), store.subscribe(Some(&cluster("bystander")))];
+    journal.fail_after(0);
+    assert!(store.submit(reserve_as(1, "a")).is_err());
+    // The next answer comes after everyone was told.
+    store.submit(reserve_as(2, "b")).unwrap();
+    assert!(news[1].has_changed().unwrap(), "it does not know that it was not concerned");
+    assert!(news[0].has_changed().unwrap());
 }
 
 #[test]
