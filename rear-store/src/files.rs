@@ -74,8 +74,8 @@ pub(crate) fn create_whole<T, E: From<FileError>>(
     if path.exists() {
         return Err(FileError::Exists(path.to_owned()).into());
     }
-    let (unfinished, file) = unfinished_file(path)?;
-    let made = fill(file).and_then(|made| Ok((made, publish(&unfinished, path)?)));
+    let (unfinished, empty) = unfinished_file(path)?;
+    let made = fill(empty).and_then(|made| Ok((made, publish(&unfinished, path)?)));
     if made.is_err() {
         // The first error is the one to tell; the next try takes another name.
         drop(fs::remove_file(&unfinished));

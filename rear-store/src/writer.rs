@@ -57,7 +57,7 @@ impl Work {
     pub(crate) fn answer(self, outcome: Result<Answer, SubmitError>) {
         match self {
             Self::Decide(Submission { reply, .. }) | Self::ConfirmClock(reply) => {
-                reply.tell(outcome)
+                reply.tell(outcome);
             }
         }
     }

@@ -3,7 +3,7 @@
 use rear_engine::testing::{ask, cluster, id, resources};
 use rear_engine::{Actor, Command, Duration, Happening, Policy};
 use rear_store::settings::EventRetention;
-use rear_store::view::RECENT;
+use rear_store::view::{MAX_SCANNED, RECENT};
 use rear_store::{
     Commit, EventId, FeedError, Journal, Memory, Position, RedbJournal, Settings, Store, Stretch,
 };
@@ -120,6 +120,7 @@ fn memory_and_disk_tell_the_same_when_the_memory_is_full() {
     let all = follow(&store, beginning(), None, 5000);
     assert_eq!(all.len(), RECENT + 11);
     assert!(all.is_sorted());
+    assert_eq!(follow(&store, beginning(), None, usize::MAX), all, "however much is asked for");
 }
 
 #[test]
@@ -289,4 +290,26 @@ fn events_of_which_nobody_knows_whom_they_concern_are_not_passed_over_in_silence
     assert!(matches!(missed, Err(FeedError::Gone(_))), "{missed:?}");
     assert_eq!(follow(&store, beginning(), None, 9).len(), kept_events(&journal));
     assert_eq!(follow(&store, ended.into(), Some("a"), 9).len(), 1);
+}
+
+#[test]
+fn whoever_looks_for_little_among_much_looks_in_turns() {
+    let hands = Hands::start();
+    let store = start(Memory::new(7, 1, 1).unwrap(), &hands);
+    store.submit(advertise("1000", "1000Gi", &hands)).unwrap();
+    let (told, answers) = std::sync::mpsc::channel();
+    let mut numbers = 1..=u128::try_from(MAX_SCANNED + 5).unwrap();
+    while !numbers.is_empty() {
+        let wave: Vec<_> = numbers.by_ref().take(4000).collect();
+        for number in &wave {
+            let told = told.clone();
+            store.submit_with(reserve_as(*number, "a"), move |done| told.send(done).unwrap());
+        }
+        answers.iter().take(wave.len()).for_each(|answer| drop(answer.unwrap()));
+    }
+    let all = follow(&store, beginning(), None, MAX_SCANNED);
+    let looked = store.events_after(beginning(), Some(&cluster("stranger")), 9).unwrap();
+    assert_eq!((looked.events.len(), looked.complete), (0, false));
+    assert_eq!(looked.through, all[MAX_SCANNED - 1]);
+    assert_eq!(follow(&store, beginning(), Some("a"), MAX_SCANNED).len(), MAX_SCANNED + 5);
 }
