@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod backups;
+mod batches;
 mod crashes;
 mod crowd;
 mod damage;
