@@ -313,3 +313,19 @@ fn whoever_looks_for_little_among_much_looks_in_turns() {
     assert_eq!(looked.through, all[MAX_SCANNED - 1]);
     assert_eq!(follow(&store, beginning(), Some("a"), MAX_SCANNED).len(), MAX_SCANNED + 5);
 }
+
+#[test]
+fn time_that_passes_wakes_nobody_and_what_changes_without_an_event_wakes_whoever_follows_all() {
+    let hands = Hands::start();
+    let store = start(Memory::new(7, 1, 1).unwrap(), &hands);
+    let of_all = store.subscribe(None);
+    hands.pass(1);
+    while store.view().now() != hands.now() {
+        std::thread::yield_now();
+    }
+    store.confirm_clock().unwrap();
+    assert!(!of_all.has_changed().unwrap());
+    let heard = store.submit(Command::Hear { cluster: cluster("a") }).unwrap().position;
+    assert!(of_all.has_changed().unwrap());
+    assert_eq!(*of_all.borrow(), heard);
+}
