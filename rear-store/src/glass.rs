@@ -54,6 +54,14 @@ impl Glass {
     }
 }
 
+impl Drop for Glass {
+    /// Closing is not enough: a process that is being started shares the lock until it is another program.
+    fn drop(&mut self) {
+        // One that cannot be given back goes with the file.
+        drop(self.file.unlock());
+    }
+}
+
 fn read_up_to_the_end(file: &File, mut offset: u64, mut into: &mut [u8]) -> io::Result<()> {
     while !into.is_empty() {
         match file.read_at(into, offset)? {

@@ -68,7 +68,9 @@ impl Writer {
         self.answer(waiting, &outcome);
         step!("answered");
         match outcome {
-            Ok(()) => self.failures = 0,
+            // Where nothing had to become durable, nothing was shown to work.
+            Ok(()) if durable => self.failures = 0,
+            Ok(()) => {}
             Err(why) => self.rebuild(&why)?,
         }
         Ok(())

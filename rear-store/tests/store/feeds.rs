@@ -226,11 +226,12 @@ fn many_who_come_and_go_leave_nothing_behind_and_take_nobody_with_them() {
     let hands = Hands::start();
     let store = start(Memory::new(7, 1, 1).unwrap(), &hands);
     store.submit(advertise("4", "1Gi", &hands)).unwrap();
-    let stays = store.subscribe(Some(&cluster("patient")));
+    let [stays, _also] = ["patient", "calm"].map(|name| store.subscribe(Some(&cluster(name))));
     for number in 0..10_000 {
         drop(store.subscribe(Some(&cluster(&format!("visitor-{number}")))));
     }
-    assert!(store.listened_for() < 10, "{} are remembered", store.listened_for());
+    let remembered = store.listened_for();
+    assert!((2..10).contains(&remembered), "{remembered} are remembered");
     store.submit(reserve_as(1, "patient")).unwrap();
     assert!(stays.has_changed().unwrap());
 }

@@ -10,40 +10,37 @@ use rear_store::clock::Clock;
 use rear_store::timekeeper::Clocks;
 use rear_store::{Batch, Contents, Journal, JournalError, Memory, Reader, Store};
 
-/// Clocks that a test sets, in seconds.
-#[derive(Clone, Default)]
-pub(crate) struct Hands {
-    wall: Arc<AtomicI64>,
-    monotonic: Arc<AtomicI64>,
-}
+/// Clocks that a test sets, in seconds: both at once, so that nobody reads one before and one after.
+#[derive(Clone)]
+pub(crate) struct Hands(Arc<Mutex<(i64, i64)>>);
 
 impl Hands {
     pub(crate) fn start() -> Self {
-        let hands = Self::default();
-        hands.wall.store(1_800_000_000, Ordering::SeqCst);
-        hands
+        Self(Arc::new(Mutex::new((1_800_000_000, 0))))
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        Timestamp::from_seconds(self.wall.load(Ordering::SeqCst))
+        self.read().wall
     }
 
     pub(crate) fn pass(&self, seconds: i64) {
-        self.wall.fetch_add(seconds, Ordering::SeqCst);
-        self.monotonic.fetch_add(seconds, Ordering::SeqCst);
+        self.set(|(wall, monotonic)| (wall + seconds, monotonic + seconds));
     }
 
     pub(crate) fn jump(&self, seconds: i64) {
-        self.wall.fetch_add(seconds, Ordering::SeqCst);
+        self.set(|(wall, monotonic)| (wall + seconds, monotonic));
+    }
+
+    fn set(&self, change: impl FnOnce((i64, i64)) -> (i64, i64)) {
+        let mut clocks = self.0.lock().unwrap();
+        *clocks = change(*clocks);
     }
 }
 
 impl Clock for Hands {
     fn read(&self) -> Clocks {
-        Clocks {
-            wall: self.now(),
-            monotonic: Duration::from_seconds(self.monotonic.load(Ordering::SeqCst)),
-        }
+        let (wall, monotonic) = *self.0.lock().unwrap();
+        Clocks { wall: Timestamp::from_seconds(wall), monotonic: Duration::from_seconds(monotonic) }
     }
 }
 
