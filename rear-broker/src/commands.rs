@@ -86,7 +86,8 @@ impl From<RestoreError> for Failure {
             RestoreError::Backup(_)
             | RestoreError::File(_)
             | RestoreError::Divergence(_)
-            | RestoreError::Newer(_) => exit::DATA,
+            | RestoreError::Newer(_)
+            | RestoreError::LastIncarnation => exit::DATA,
         };
         Self::new(error, code)
     }

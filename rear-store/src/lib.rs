@@ -12,6 +12,7 @@ mod chain;
 pub mod clock;
 mod feed;
 mod files;
+mod glass;
 pub mod journal;
 pub mod memory;
 pub mod meters;

@@ -24,7 +24,6 @@ use crate::rows::{
 };
 use history::History;
 
-pub(crate) use file::Glass;
 pub use file::verify_file;
 
 /// So many findings tell enough; the rest is counted.

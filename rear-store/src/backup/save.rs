@@ -6,8 +6,9 @@ use thiserror::Error;
 
 use super::{Summary, write_rows_file};
 use crate::files::FileError;
+use crate::glass::Glass;
 use crate::redb::look_into;
-use crate::verify::{Glass, Report, verify_file};
+use crate::verify::{Report, verify_file};
 
 /// Why nothing was saved.
 #[derive(Debug, Error)]

@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use rear_engine::testing::{cluster, id, resources};
-use rear_engine::{Actor, Ask, Command, Duration, Phase, Refusal, Terms};
+use rear_engine::{Actor, Ask, Command, Duration, Phase, Policy, Refusal, Terms};
 use rear_store::settings::PriorityCaps;
 use rear_store::store::MAX_WAITING;
 use rear_store::{
@@ -312,6 +312,13 @@ fn a_cap_takes_the_urgency_out_of_a_priority() {
     assert_eq!(outcomes, [(1, false), (2, true)]);
     let kept = &journal.contents().reservations;
     assert_eq!(kept[0].ask.terms().priority, 2);
+}
+
+#[test]
+fn rules_alone_are_settings_with_those_rules() {
+    let policy = Policy { stale_after: Duration::from_seconds(7), ..Policy::default() };
+    let expected = Settings { policy: policy.clone(), ..Settings::default() };
+    assert_eq!(Settings::from(policy), expected);
 }
 
 #[test]
