@@ -142,6 +142,12 @@ pub enum Error {
         /// The epoch that the broker listens to.
         theirs: u64,
     },
+    /// The agent's own collector or handler failed; nothing was sent.
+    #[error("the agent does not know the state of its cluster")]
+    Local {
+        /// What it said.
+        source: Source,
+    },
     /// The communicator was closed.
     #[error("the communicator was closed")]
     Closed,
@@ -179,7 +185,8 @@ impl Error {
             | Self::Interrupted { .. }
             | Self::TimedOut { .. }
             | Self::Busy { .. }
-            | Self::Unavailable { .. } => true,
+            | Self::Unavailable { .. }
+            | Self::Local { .. } => true,
             Self::Address { .. }
             | Self::Credentials { .. }
             | Self::NoCertificate { .. }
@@ -209,6 +216,7 @@ impl Error {
                 | Self::OtherName { .. }
                 | Self::Unreachable { .. }
                 | Self::Unsupported { .. }
+                | Self::Local { .. }
                 | Self::Closed
         )
     }
@@ -262,6 +270,7 @@ impl Error {
                 "Look at the broker's reservations before asking again: a second request could be granted twice."
             }
             Self::Replaced { .. } => "Stop this copy of the agent, or the other one.",
+            Self::Local { .. } => "See what the collector or the handler says.",
             Self::Closed => "Make a new communicator.",
         }
     }

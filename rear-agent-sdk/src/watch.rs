@@ -38,7 +38,30 @@ impl Watch {
     }
 
     /// The next level: when there is news, and now and then when there is none.
+    ///
+    /// What is missing in a level has ended: so levels never go back, also where several brokers share a ledger and
+    /// one of them is behind.
     pub async fn next(&mut self) -> Result<Level, Error> {
+        loop {
+            let level = self.ask().await?;
+            if !self.is_behind(&level) {
+                self.seen = Some(level.revision.map_or(Seen::Somewhen, Seen::At));
+                return Ok(level);
+            }
+            sleep(POLL_EVERY).await;
+        }
+    }
+
+    fn is_behind(&self, level: &Level) -> bool {
+        match (self.seen, level.revision) {
+            (Some(Seen::At(seen)), Some(found)) => {
+                found.incarnation == seen.incarnation && found < seen
+            }
+            _ => false,
+        }
+    }
+
+    async fn ask(&self) -> Result<Level, Error> {
         let wait = match self.seen {
             Some(Seen::At(after)) => Some(Wait { after, at_most: HOLD }),
             Some(Seen::Somewhen) => {
@@ -47,8 +70,6 @@ impl Watch {
             }
             None => None,
         };
-        let level = self.communicator.instructions(self.role, wait).await?;
-        self.seen = Some(level.revision.map_or(Seen::Somewhen, Seen::At));
-        Ok(level)
+        self.communicator.instructions(self.role, wait).await
     }
 }

@@ -25,7 +25,7 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
 
 /// Below the time after which the broker closes a connection on which nothing is asked (180 s), so that none is
 /// used in the moment of its end.
-const IDLE: Duration = Duration::from_secs(120);
+const IDLE: Duration = Duration::from_mins(2);
 
 pub(super) struct Connection {
     folder: PathBuf,

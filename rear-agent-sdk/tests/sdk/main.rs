@@ -2,8 +2,10 @@
 // A test that is surprised should fail at once.
 #![allow(clippy::unwrap_used)]
 
+mod agents;
 mod bodies;
 mod certificates;
+mod cluster;
 mod earlier_broker;
 mod interruptions;
 #[path = "../../../rear-broker/tests/broker/pki.rs"]
