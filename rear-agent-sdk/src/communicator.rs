@@ -18,6 +18,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
+use rear_api::amounts::RequestedResources;
+
 pub use rear_api::advertisement::{Advertisement, AdvertisementAnswer, AdvertisementRequest};
 pub use rear_api::dry_run::DryRun;
 pub use rear_api::event::EventData;
@@ -83,6 +85,33 @@ pub trait BrokerCommunicator: Send + Sync + 'static {
 
     /// Ends what is open; whatever is asked later is answered with [`Error::Closed`]. Repeating it is fine.
     fn close(&self);
+}
+
+/// A request for so many cores and so much memory, as Kubernetes writes quantities; for the rest, see its members.
+///
+/// ```
+/// use rear_agent_sdk::communicator::ReservationRequest;
+///
+/// let an_hour = Some("1h".to_owned());
+/// let request = ReservationRequest { duration: an_hour, ..rear_agent_sdk::request("1500m", "4Gi") };
+/// assert_eq!(request.requested_resources.cpu.0, "1500m");
+/// ```
+#[must_use]
+pub fn request(cpu: &str, memory: &str) -> ReservationRequest {
+    ReservationRequest {
+        requested_resources: RequestedResources {
+            cpu: cpu.into(),
+            memory: memory.into(),
+            gpu: None,
+            storage: None,
+        },
+        priority: None,
+        duration: None,
+        target_cluster_id: None,
+        strategy: None,
+        on_behalf_of: None,
+        constraints: None,
+    }
 }
 
 /// How long to wait for news after a state.

@@ -7,6 +7,7 @@
 mod call;
 mod connection;
 mod credentials;
+mod diagnose;
 mod events;
 mod failure;
 mod kind;
@@ -21,9 +22,10 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::communicator::{IdempotencyKey, Intent, Reservation, ReservationRequest};
-use crate::error::Error;
+use crate::error::{Chain, Error};
 use call::{Call, Reply};
 use connection::Connection;
+use diagnose::certificate_trouble;
 use kind::{Kind, Learnt};
 use retry::pause_after;
 
@@ -108,10 +110,22 @@ impl HttpCommunicator {
                 Ok(reply) => return Ok(reply),
                 Err(error) => error,
             };
-            let Some(pause) = pause_after(&error, attempt) else { return Err(error) };
-            sleep(pause).await;
+            self.pause(error, attempt).await?;
             attempt += 1;
         }
+    }
+
+    /// Waits for the next attempt, if there should be one; else the error, with what can be found out about it.
+    async fn pause(&self, error: Error, attempt: u32) -> Result<(), Error> {
+        if let Some(pause) = pause_after(&error, attempt) {
+            sleep(pause).await;
+            return Ok(());
+        }
+        if !matches!(error, Error::Interrupted { .. }) {
+            return Err(error);
+        }
+        let trouble = certificate_trouble(self.connection.tls()?, &self.base).await;
+        Err(trouble.unwrap_or(error))
     }
 
     async fn get(&self, operation: &'static str, url: Url) -> Result<Reply, Error> {
@@ -154,13 +168,13 @@ impl HttpCommunicator {
             ..Call::new("reservations", Method::POST, url)
         };
         let mut attempt = 0;
-        let mut lost: Option<Error> = None;
+        let mut lost: Option<String> = None;
         loop {
             let kind = self.kind().await?;
             kind.must_understand(request)?;
             // Another broker listens now than the one that was asked first.
-            if let (Kind::Earlier, Some(error)) = (kind, lost.take()) {
-                return Err(Error::OutcomeUnknown { source: error.into() });
+            if let (Kind::Earlier, Some(why)) = (kind, &lost) {
+                return Err(Error::OutcomeUnknown { source: why.as_str().into() });
             }
             let error = match self.once(&call).await {
                 Ok(reply) => return reply.read(),
@@ -169,11 +183,10 @@ impl HttpCommunicator {
             if kind == Kind::Earlier && !error.was_not_sent() {
                 return Err(outcome(error));
             }
-            let Some(pause) = pause_after(&error, attempt) else { return Err(error) };
-            if !error.was_not_sent() {
-                lost = Some(error);
-            }
-            sleep(pause).await;
+            let sent = !error.was_not_sent();
+            let why = Chain(&error).to_string();
+            self.pause(error, attempt).await?;
+            lost = lost.or(sent.then_some(why));
             attempt += 1;
         }
     }

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use reqwest::{Client, redirect, retry};
+use rustls::ClientConfig;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
@@ -53,6 +54,11 @@ impl Connection {
             self.look(&mut state);
         }
         state.client.clone()
+    }
+
+    /// How a broker is greeted at this time.
+    pub(super) fn tls(&self) -> Result<ClientConfig, Error> {
+        self.lock().credentials.tls(&self.folder)
     }
 
     /// Looks at the folder now: the certificate was not accepted. Whether there was another.

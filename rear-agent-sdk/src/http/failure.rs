@@ -7,20 +7,23 @@ use std::time::Duration;
 use rear_api::problem::{Code, Problem};
 use rustls::{AlertDescription, CertificateError};
 
-use crate::error::{Error, Refused};
+use crate::error::{Error, Refused, Source};
 
 /// The longest text of someone else's that is told on: a page of a proxy is no explanation.
 const MAX_DETAIL: usize = 300;
 
 /// An answer that did not come.
 pub(super) fn lost(error: reqwest::Error) -> Error {
-    if let Some(refused) = handshake(&error) {
-        return refused.into_error(error);
+    match handshake(&error) {
+        Some(refused) => refused.into_error(error.into()),
+        None if error.is_connect() => Error::Unreachable { source: error.into() },
+        None => Error::Interrupted { source: error.into() },
     }
-    if error.is_connect() {
-        return Error::Unreachable { source: error.into() };
-    }
-    Error::Interrupted { source: error.into() }
+}
+
+/// What is wrong with a certificate, if that is why a connection could not be made.
+pub(super) fn of_handshake(error: Source) -> Option<Error> {
+    handshake(&*error).map(|refused| refused.into_error(error))
 }
 
 /// What a broker's alert says about our certificate; without words, that it is not valid at this time.
@@ -78,8 +81,7 @@ impl Handshake {
         known.map(|(_, meaning)| meaning.map_or(Self::ClockSkew, Self::NotAccepted))
     }
 
-    fn into_error(self, error: reqwest::Error) -> Error {
-        let source = error.into();
+    fn into_error(self, source: Source) -> Error {
         match self {
             Self::UnknownAuthority => Error::UnknownAuthority { source },
             Self::OtherName => Error::OtherName { source },

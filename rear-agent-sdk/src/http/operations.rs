@@ -6,12 +6,10 @@ use rear_api::amounts::ResourceList;
 use rear_api::moment;
 use rear_api::reservation::{RejectRequest, RenewRequest};
 use reqwest::{Method, Url};
-use tokio::time::sleep;
 
 use super::call::{Call, DEADLINE};
 use super::events::Events;
 use super::kind::Kind;
-use super::retry::pause_after;
 use super::{HttpCommunicator, text};
 use crate::communicator::{
     Advertisement, AdvertisementAnswer, AdvertisementRequest, Answering, BrokerCommunicator,
@@ -155,8 +153,7 @@ impl HttpCommunicator {
                 Ok(reply) => return reply.read(),
                 Err(error) => error,
             };
-            let Some(pause) = pause_after(&error, attempt) else { return Err(error) };
-            sleep(pause).await;
+            self.pause(error, attempt).await?;
             attempt += 1;
         }
     }

@@ -38,13 +38,8 @@ async fn both_sides_put_a_promise_into_effect_and_give_it_back() {
     shown_with(&*broker.cluster("rome"), "rome", "8").await;
     let user = broker.cluster("paris");
     let made = user.reserve(&request("2", "4Gi"), &Intent::new()).await.unwrap();
-    let is = |role| {
-        let id = made.id.clone();
-        move |kept: &[(Role, _)]| matches!(kept, [(side, rear_agent_sdk::communicator::Reservation { id: kept, .. })] if *side == role && *kept == id)
-    };
-    let (keeps, uses) = (is(Role::Provider), is(Role::Requester));
-    rome.until(|memory| keeps(&memory.kept)).await;
-    paris.until(|memory| uses(&memory.kept)).await;
+    rome.until(|memory| memory.keeps(Role::Provider, &made.id)).await;
+    paris.until(|memory| memory.keeps(Role::Requester, &made.id)).await;
     user.release(&made.id).await.unwrap();
     rome.until(|memory| memory.kept.is_empty()).await;
     paris.until(|memory| memory.kept.is_empty()).await;

@@ -3,7 +3,7 @@
 use rear_agent_sdk::communicator::{AdvertisementRequest, ReservationRequest};
 use rear_agent_sdk::{BrokerCommunicator, now};
 use rear_api::advertisement::OfferedResources;
-use rear_api::amounts::{RequestedResources, ResourceList};
+use rear_api::amounts::ResourceList;
 use rear_api::moment;
 
 pub(crate) fn amounts(cpu: &str, memory: &str) -> ResourceList {
@@ -32,21 +32,10 @@ pub(crate) fn advertisement(cluster: &str, cpu: &str, memory: &str) -> Advertise
     }
 }
 
+/// For an hour.
 pub(crate) fn request(cpu: &str, memory: &str) -> ReservationRequest {
-    ReservationRequest {
-        requested_resources: RequestedResources {
-            cpu: cpu.into(),
-            memory: memory.into(),
-            gpu: None,
-            storage: None,
-        },
-        priority: None,
-        duration: Some("1h".to_owned()),
-        target_cluster_id: None,
-        strategy: None,
-        on_behalf_of: None,
-        constraints: None,
-    }
+    let duration = Some("1h".to_owned());
+    ReservationRequest { duration, ..rear_agent_sdk::request(cpu, memory) }
 }
 
 /// The cluster advertises eight cores and 16 GiB.

@@ -48,7 +48,7 @@ impl Cluster {
 
     /// An agent for it, which publishes without a change only every hour or as it is told.
     pub(crate) fn agent(&self, name: &str, broker: Arc<dyn BrokerCommunicator>) -> Running {
-        self.agent_every(name, broker, Duration::from_secs(3600))
+        self.agent_every(name, broker, Duration::from_hours(1))
     }
 
     pub(crate) fn agent_every(
@@ -83,6 +83,13 @@ impl Cluster {
     pub(crate) async fn until(&self, expected: impl FnMut(&Memory) -> bool) {
         let mut memory = self.memory.subscribe();
         drop(within(memory.wait_for(expected)).await.unwrap());
+    }
+}
+
+impl Memory {
+    /// Whether this is all that it keeps.
+    pub(crate) fn keeps(&self, role: Role, id: &str) -> bool {
+        matches!(&self.kept[..], [(side, promise)] if *side == role && promise.id == id)
     }
 }
 

@@ -7,6 +7,7 @@ mod bodies;
 mod certificates;
 mod cluster;
 mod earlier_broker;
+mod examples;
 mod interruptions;
 #[path = "../../../rear-broker/tests/broker/pki.rs"]
 #[allow(dead_code, reason = "the broker's own tests use more of it")]
