@@ -8,6 +8,7 @@ mod certificates;
 mod cluster;
 mod earlier_broker;
 mod examples;
+mod hostile;
 mod interruptions;
 #[path = "../../../rear-broker/tests/broker/pki.rs"]
 #[allow(dead_code, reason = "the broker's own tests use more of it")]

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use super::pki::Authority;
 
@@ -30,21 +31,10 @@ pub(crate) struct State {
 
 impl StandIn {
     pub(crate) async fn start(authority: &Authority) -> Self {
-        let server = authority.server();
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = rustls::ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(
-                vec![CertificateDer::from_pem_slice(server.certificate.as_bytes()).unwrap()],
-                PrivateKeyDer::from_pem_slice(server.key.as_bytes()).unwrap(),
-            )
-            .unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let state = Arc::new(Mutex::new(State::default()));
-        tokio::spawn(accept(listener, TlsAcceptor::from(Arc::new(config)), state.clone()));
+        tokio::spawn(accept(listener, acceptor(authority), state.clone()));
         Self { address, state }
     }
 
@@ -53,6 +43,52 @@ impl StandIn {
         let state = self.state.lock().unwrap();
         state.requests.iter().filter(|seen| *seen == request).count()
     }
+}
+
+/// Takes connections with a certificate of this authority.
+pub(crate) fn acceptor(authority: &Authority) -> TlsAcceptor {
+    let server = authority.server();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![CertificateDer::from_pem_slice(server.certificate.as_bytes()).unwrap()],
+            PrivateKeyDer::from_pem_slice(server.key.as_bytes()).unwrap(),
+        )
+        .unwrap();
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// What was asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    /// `METHOD path`.
+    pub(crate) line: String,
+    pub(crate) key: Option<String>,
+    body: Vec<u8>,
+}
+
+/// The next request of a connection; nothing at its end.
+pub(crate) async fn read_request(stream: &mut BufReader<TlsStream<TcpStream>>) -> Option<Request> {
+    let mut first = String::new();
+    stream.read_line(&mut first).await.ok()?;
+    let line = first.rsplit_once(' ')?.0.to_owned();
+    let (mut length, mut key) = (0, None);
+    loop {
+        let mut header = String::new();
+        stream.read_line(&mut header).await.ok()?;
+        let Some((name, value)) = header.trim().split_once(": ") else { break };
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.parse().unwrap(),
+            "idempotency-key" => key = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).await.ok()?;
+    Some(Request { line, key, body })
 }
 
 async fn accept(listener: TcpListener, tls: TlsAcceptor, state: Arc<Mutex<State>>) {
@@ -66,21 +102,8 @@ async fn accept(listener: TcpListener, tls: TlsAcceptor, state: Arc<Mutex<State>
 async fn serve(socket: TcpStream, tls: TlsAcceptor, state: Arc<Mutex<State>>) -> Option<()> {
     let mut stream = BufReader::new(tls.accept(socket).await.ok()?);
     loop {
-        let mut line = String::new();
-        stream.read_line(&mut line).await.ok()?;
-        let request = line.rsplit_once(' ')?.0.to_owned();
-        let mut length = 0;
-        loop {
-            let mut header = String::new();
-            stream.read_line(&mut header).await.ok()?;
-            let Some((name, value)) = header.trim().split_once(": ") else { break };
-            if name.eq_ignore_ascii_case("content-length") {
-                length = value.parse().unwrap();
-            }
-        }
-        let mut body = vec![0; length];
-        stream.read_exact(&mut body).await.ok()?;
-        let (status, answer) = state.lock().unwrap().answer(&request, &body)?;
+        let Request { line, body, .. } = read_request(&mut stream).await?;
+        let (status, answer) = state.lock().unwrap().answer(&line, &body)?;
         let answer = answer.to_string();
         let head = format!(
             "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
