@@ -1,8 +1,11 @@
 //! Certificates: missing, foreign, expired, rotated.
 
+use std::time::Duration;
+
 use rear_agent_sdk::{BrokerCommunicator, Error, HttpCommunicator};
 
 use super::bodies::{advertise, advertisement};
+use super::cluster::within;
 use super::pki::{Authority, Subject};
 use super::process::{Broker, connect};
 
@@ -57,4 +60,22 @@ async fn a_certificate_that_is_rotated_is_used_without_a_restart() {
     assert!(matches!(refused, Error::NoCertificate { .. }), "{refused:?}");
     broker.certificates("rome");
     advertise(&*rome, "rome").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_that_is_rotated_during_traffic_is_taken_up_although_the_old_one_still_counts()
+ {
+    let broker = Broker::start();
+    let folder = broker.certificates("rome");
+    let agent = connect(broker.address, folder.clone());
+    advertise(&*agent, "rome").await;
+    // Another name shows which of the two is used.
+    broker.authority.cluster("milan").write(&folder, &broker.authority);
+    within(async {
+        while let Err(error) = agent.publish(&advertisement("milan", "8", "16Gi")).await {
+            assert!(matches!(error, Error::OtherCluster { .. }), "{error:?}");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    })
+    .await;
 }
