@@ -47,28 +47,28 @@ impl Connection {
     }
 
     /// Whom the certificate names, if it still counts.
-    pub fn peer(&self) -> Result<&Peer, Problem> {
+    pub fn peer(&self) -> Result<&Peer, Failure> {
         let peer = match &self.peer {
-            None => {
-                return Err(Problem::new(
-                    Code::NoCertificate,
-                    "the connection has no client certificate",
-                ));
+            None => return Err(no_certificate("the connection has no client certificate")),
+            Some(Err(error)) => {
+                return Err(Problem::new(Code::BadIdentity, error.to_string()).into());
             }
-            Some(Err(error)) => return Err(Problem::new(Code::BadIdentity, error.to_string())),
             Some(Ok(peer)) => peer,
         };
         let (now, generation) = (UnixTime::now(), self.trust.generation());
         let expired = i64::try_from(now.as_secs()).is_ok_and(|now| now > peer.expires_at);
         if expired || self.verified.load(Ordering::Acquire) != generation {
             self.trust.verify(&self.chain, now).map_err(|error| {
-                let detail = format!("the client certificate no longer counts: {error}");
-                Problem::new(Code::NoCertificate, detail)
+                no_certificate(format!("the client certificate no longer counts: {error}"))
             })?;
             self.verified.store(generation, Ordering::Release);
         }
         Ok(peer)
     }
+}
+
+fn no_certificate(detail: impl Into<String>) -> Failure {
+    Problem::new(Code::NoCertificate, detail).into()
 }
 
 /// Whoever calls, with a certificate that counts.
@@ -107,9 +107,7 @@ impl FromRequestParts<Arc<Broker>> for Caller {
     /// Also counts the request against the caller's limit, and as a sign of its life.
     async fn from_request_parts(parts: &mut Parts, broker: &Arc<Broker>) -> Result<Self, Failure> {
         let connection = parts.extensions.get::<Arc<Connection>>();
-        let peer = connection.ok_or_else(|| {
-            Problem::new(Code::NoCertificate, "the connection has no client certificate")
-        })?;
+        let peer = connection.ok_or_else(|| no_certificate("the connection is not known"))?;
         let caller = Self(peer.peer()?.clone());
         broker.admit(&caller)?;
         Ok(caller)

@@ -108,7 +108,7 @@ fn check_uris(certificate: &X509Certificate<'_>, id: &ClusterId) -> Result<(), I
         .collect();
     match clusters[..] {
         [] => Ok(()),
-        [named] if named == id.as_str() => Ok(()),
+        [only] if only == id.as_str() => Ok(()),
         [_] => Err(IdentityError::OtherUri),
         _ => Err(IdentityError::SeveralUris),
     }

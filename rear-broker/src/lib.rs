@@ -10,6 +10,7 @@ pub mod identity;
 pub mod limits;
 pub mod listen;
 pub mod metrics;
+pub mod operations;
 pub mod routes;
 pub mod serve;
 pub mod tls;

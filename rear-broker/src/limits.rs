@@ -17,10 +17,10 @@ pub const HEADER_DEADLINE: Duration = Duration::from_secs(10);
 pub const BODY_DEADLINE: Duration = Duration::from_secs(20);
 
 /// A connection on which nothing is asked for so long is closed.
-pub const IDLE_DEADLINE: Duration = Duration::from_secs(180);
+pub const IDLE_DEADLINE: Duration = Duration::from_mins(3);
 
 /// A connection is closed after this time and made anew: with the certificates that count by then.
-pub const MAX_CONNECTION_AGE: Duration = Duration::from_secs(60 * 60);
+pub const MAX_CONNECTION_AGE: Duration = Duration::from_hours(1);
 
 /// Connections at once: ten thousand agents, and some that reconnect before they are missed.
 pub const MAX_CONNECTIONS: usize = 16_384;

@@ -211,7 +211,7 @@ fn http() -> Builder<TokioExecutor> {
         .max_concurrent_streams(MAX_STREAMS)
         .max_header_list_size(MAX_HEADER_BYTES)
         .max_pending_accept_reset_streams(MAX_PENDING_RESETS)
-        .keep_alive_interval(Duration::from_secs(60))
+        .keep_alive_interval(Duration::from_mins(1))
         .keep_alive_timeout(Duration::from_secs(20));
     builder
 }

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use rear_api::problem::Names;
 use rear_broker::identity::{ADMINISTRATORS, Administrators};
+use rear_broker::operations::BindAddress;
 use rear_broker::serve::{Options, ServeError, serve};
 use rear_engine::{ClusterId, Duration, Policy};
 use rear_store::{Commit, Settings};
@@ -43,6 +44,9 @@ struct Serve {
     /// A folder with tls.crt, tls.key and ca.crt, and ca.crl if certificates were revoked
     #[arg(long, value_name = "DIR")]
     http_cert_path: PathBuf,
+    /// Where the metrics are: HOST:PORT, :PORT for all interfaces, 0 for nowhere
+    #[arg(long, value_name = "ADDRESS", default_value = ":8080")]
+    metrics_bind_address: BindAddress,
     /// The organisational unit in the certificates of administrators
     #[arg(long, value_name = "UNIT", default_value = ADMINISTRATORS)]
     administrator_unit: String,
@@ -143,6 +147,7 @@ impl From<Serve> for Options {
             data: line.data,
             address: SocketAddr::new(line.http_address, line.http_port),
             certificates: line.http_cert_path,
+            metrics: line.metrics_bind_address,
             administrators: Administrators {
                 unit: line.administrator_unit,
                 named: line.administrators.into_iter().collect(),

@@ -1,6 +1,9 @@
 //! What is counted, in the format of Prometheus.
 
+mod ledger;
+
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::http::{Method, StatusCode};
 use prometheus_client::encoding::EncodeLabelSet;
@@ -9,6 +12,8 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+
+use crate::routes::Broker;
 
 /// Which requests, and how they were answered.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -21,7 +26,7 @@ struct Request {
 /// Every counter of the broker.
 #[derive(Debug)]
 pub struct Metrics {
-    registry: Registry,
+    registry: RwLock<Registry>,
     requests: Family<Request, Counter>,
     panics: Counter,
     rate_limited: Counter,
@@ -45,7 +50,7 @@ impl Metrics {
     #[must_use]
     pub fn new() -> Self {
         let mut metrics = Self {
-            registry: Registry::with_prefix("rear_broker"),
+            registry: RwLock::new(Registry::with_prefix("rear_broker")),
             requests: Family::default(),
             panics: Counter::default(),
             rate_limited: Counter::default(),
@@ -62,7 +67,7 @@ impl Metrics {
     }
 
     fn register(&mut self) {
-        let registry = &mut self.registry;
+        let registry = self.registry.get_mut().unwrap_or_else(PoisonError::into_inner);
         registry.register("requests", "Requests by how they were answered", self.requests.clone());
         let counters: [(&str, &str, &Counter<u64, AtomicU64>); 7] = [
             ("panics", "Requests that ended in a panic", &self.panics),
@@ -88,10 +93,16 @@ impl Metrics {
         );
     }
 
+    /// The ledger of this broker is read whenever someone asks.
+    pub fn watch(&self, broker: &Arc<Broker>) {
+        let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
+        registry.register_collector(Box::new(ledger::Ledger(Arc::downgrade(broker))));
+    }
+
     /// Everything that was counted.
     pub fn text(&self) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
-        encode(&mut text, &self.registry)?;
+        encode(&mut text, &self.registry.read().unwrap_or_else(PoisonError::into_inner))?;
         Ok(text)
     }
 

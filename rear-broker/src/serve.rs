@@ -20,6 +20,7 @@ use crate::identity::Administrators;
 use crate::limits::MAX_CONNECTIONS;
 use crate::listen::Listener;
 use crate::metrics::Metrics;
+use crate::operations::{self, BindAddress};
 use crate::routes::{Broker, router};
 use crate::tls::{CredentialError, Credentials, Trust, watch as watch_certificates};
 
@@ -30,7 +31,7 @@ const LEDGER: &str = "ledger.redb";
 const GRACE: Duration = Duration::from_secs(25);
 
 /// How often those who have not asked for long are forgotten.
-const TIDY_EVERY: Duration = Duration::from_secs(60);
+const TIDY_EVERY: Duration = Duration::from_mins(1);
 
 /// Everything that an operator decides.
 #[derive(Debug, Clone)]
@@ -41,6 +42,8 @@ pub struct Options {
     pub address: SocketAddr,
     /// Where `tls.crt`, `tls.key` and `ca.crt` are.
     pub certificates: PathBuf,
+    /// Where the metrics are.
+    pub metrics: BindAddress,
     /// How administrators are told from clusters.
     pub administrators: Administrators,
     /// What the store is told.
@@ -95,9 +98,16 @@ pub async fn serve(options: Options) -> Result<(), ServeError> {
     metrics.certificate_expires(trust.credentials().expires_at);
     let (stop, stopping) = watch::channel(false);
     let broker = Arc::new(Broker::new(store, options.names, metrics.clone(), stopping.clone()));
+    metrics.watch(&broker);
     let address = options.address;
-    let socket = TcpListener::bind(address).await;
-    let socket = socket.map_err(|source| ServeError::Listen { address, source })?;
+    let socket = bind(address).await?;
+    let mut metrics_at = None;
+    if let BindAddress(Some(address)) = options.metrics {
+        let socket = bind(address).await?;
+        metrics_at = socket.local_addr().ok();
+        let router = operations::metrics(metrics.clone());
+        tokio::spawn(operations::run(socket, router, stopping.clone()));
+    }
     let listening = socket.local_addr().unwrap_or(address);
     let listener = Listener {
         socket,
@@ -112,7 +122,8 @@ pub async fn serve(options: Options) -> Result<(), ServeError> {
     let certificates = options.certificates.clone();
     let reloading = tokio::spawn(watch_certificates(trust, certificates, metrics, reload.clone()));
     let tidying = tokio::spawn(tidy(broker.clone()));
-    info!(address = %listening, data = %options.data.display(), "serving");
+    let metrics_at = metrics_at.map_or_else(|| "nowhere".to_owned(), |at| at.to_string());
+    info!(address = %listening, metrics = metrics_at, data = %options.data.display(), "serving");
     let running = tokio::spawn(listener.run());
     let reason = wait_for_the_end(&broker, &reload).await;
     // Receivers are there as long as anyone listens.
@@ -124,6 +135,11 @@ pub async fn serve(options: Options) -> Result<(), ServeError> {
     tidying.abort();
     info!("stopped");
     reason
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener, ServeError> {
+    let socket = TcpListener::bind(address).await;
+    socket.map_err(|source| ServeError::Listen { address, source })
 }
 
 fn open(options: &Options) -> Result<Store, ServeError> {

@@ -22,6 +22,7 @@ use twox_hash::XxHash3_64;
 
 use crate::files::{FileError, create_whole};
 use crate::journal::{JournalError, Reader};
+use crate::records::seal::schema_of;
 use crate::records::{MAX_RECORD, Table};
 use crate::rows::ReadRows;
 
@@ -98,6 +99,8 @@ fn write_table(
 ) -> Result<(), BackupError> {
     let mut failed = None;
     rows.each_from(table, &[], &mut |key, value| {
+        // A copy of damage would be found only on the day when it is needed.
+        schema_of(table, key, value)?;
         *count += 1;
         let written = write_row(number, key, value, out);
         failed = written.err();

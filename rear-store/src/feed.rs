@@ -23,7 +23,8 @@ pub struct Stretch {
 /// Why the feed cannot go on from an event.
 #[derive(Debug, Error)]
 pub enum FeedError {
-    /// Of another incarnation, kept no longer, or not told yet: what happened since is not known.
+    /// Of another incarnation, kept no longer, or not told yet; or something happened since to a
+    /// reservation that is no longer remembered, and it cannot be said whom that concerned.
     #[error("what happened after event {0} is not known any more: list again")]
     Gone(EventId),
     /// It cannot be read.
@@ -49,17 +50,23 @@ pub(crate) fn stretch(
         }
     }
     // Not under the lock: the disk may be slow.
-    let found = reader.events_after(last, MAX_SCANNED)?;
-    let more = found.len() == MAX_SCANNED;
+    let mut found = reader.events_after(last, MAX_SCANNED)?;
     let view = read();
     // It may have been trimmed while it was read.
     check(&view, last)?;
+    // What is durable and not yet shown is told once it is: before, nobody knows whom it concerns.
+    found.retain(|(id, _)| id.position <= view.position());
+    let more = found.len() == MAX_SCANNED;
     let end = found.last().map_or(last, |(id, _)| *id);
     let told = found.into_iter().map(|(id, event)| {
         let concerns = concerned(&event.subject, view.fleet());
-        Arc::new(Told { id, event, concerns })
+        if concerns.is_none() && concerning.is_some() {
+            return Err(FeedError::Gone(last));
+        }
+        Ok(Arc::new(Told { id, event, concerns: concerns.unwrap_or_default() }))
     });
-    let stretch = take(told, wanted, limit, end);
+    let told = told.collect::<Result<Vec<_>, _>>()?;
+    let stretch = take(told.into_iter(), wanted, limit, end);
     Ok(Stretch { complete: stretch.complete && !more, ..stretch })
 }
 

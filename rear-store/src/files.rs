@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Advice;
@@ -62,6 +62,9 @@ impl FileError {
     }
 }
 
+/// So many attempts at one file that were cut off need someone to look.
+const MAX_LEFTOVERS: usize = 1000;
+
 /// Makes a file under another name and gives it its own when it is complete and on the disk. What is
 /// there already is not overwritten; what fails leaves nothing.
 pub(crate) fn create_whole<T, E: From<FileError>>(
@@ -71,11 +74,10 @@ pub(crate) fn create_whole<T, E: From<FileError>>(
     if path.exists() {
         return Err(FileError::Exists(path.to_owned()).into());
     }
-    let unfinished = with_suffix(path, ".new");
-    let filled = owners_file(&unfinished).map_err(E::from).and_then(fill);
-    let made = filled.and_then(|made| Ok((made, publish(&unfinished, path)?)));
+    let (unfinished, empty) = unfinished_file(path)?;
+    let made = fill(empty).and_then(|made| Ok((made, publish(&unfinished, path)?)));
     if made.is_err() {
-        // The first error is the one to tell; what is left over is overwritten by the next try.
+        // The first error is the one to tell; the next try takes another name.
         drop(fs::remove_file(&unfinished));
     }
     made.map(|(made, ())| made)
@@ -88,14 +90,20 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-fn owners_file(path: &Path) -> Result<File, FileError> {
-    let io = FileError::io(path);
+/// A file that nobody else has: what has such a name already may be someone's who is still writing.
+fn unfinished_file(path: &Path) -> Result<(PathBuf, File), FileError> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(true).mode(OWNER_ONLY);
-    let file = options.open(path).map_err(&io)?;
-    // The mode above counts only for a file that was not there.
-    file.set_permissions(fs::Permissions::from_mode(OWNER_ONLY)).map_err(&io)?;
-    Ok(file)
+    options.read(true).write(true).create_new(true).mode(OWNER_ONLY);
+    for number in 0..MAX_LEFTOVERS {
+        let suffix = if number == 0 { ".new".to_owned() } else { format!(".new.{number}") };
+        let name = with_suffix(path, &suffix);
+        match options.open(&name) {
+            Ok(file) => return Ok((name, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(FileError::io(&name)(error)),
+        }
+    }
+    Err(FileError::Exists(with_suffix(path, ".new")))
 }
 
 /// Gives a finished file its name, so that it is there after a power cut or was never there.

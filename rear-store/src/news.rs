@@ -37,6 +37,11 @@ impl Subscribers {
         sender.or_insert_with(|| watch::Sender::new(present)).subscribe()
     }
 
+    /// How many clusters are remembered here: those that someone waits for, and some that nobody does any more.
+    pub(crate) fn listened_for(&self) -> usize {
+        self.of_clusters().len()
+    }
+
     pub(crate) fn tell(&self, position: Position, touched: &BTreeSet<ClusterId>) {
         self.of_everything.send_replace(position);
         let senders = self.of_clusters();

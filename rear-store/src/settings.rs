@@ -20,7 +20,7 @@ pub struct Settings {
 pub struct EventRetention {
     /// Older events are removed.
     pub age: Duration,
-    /// So many are kept at least as long as they are young enough, and not many more.
+    /// About so many are kept while they are young enough: commits go whole.
     pub count: usize,
 }
 

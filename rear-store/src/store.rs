@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use crate::clock::Clock;
 use crate::feed::{FeedError, Stretch, stretch};
 use crate::journal::{Journal, JournalError, Reader};
+use crate::meters::Meters;
 use crate::news::{News, Subscribers};
 use crate::position::{EventId, Position};
 use crate::settings::Settings;
@@ -81,6 +82,7 @@ pub(crate) struct Shared {
     pub(crate) view: RwLock<View>,
     pub(crate) subscribers: Subscribers,
     pub(crate) health: watch::Sender<Health>,
+    pub(crate) meters: Meters,
 }
 
 /// A ledger with its writer. Dropping it finishes what was accepted.
@@ -107,13 +109,14 @@ impl Store {
         Ok(Self { queue: Some(queue), shared, reader, thread: Some(thread) })
     }
 
-    /// Queues a command; `reply` is called once, from the writer's thread, when it is durable or refused.
+    /// Queues a command; `reply` is called once, whatever happens: mostly from the writer's thread, when the
+    /// decision is durable, or refused for reasons that are.
     pub fn submit_with(
         &self,
         command: Command,
         reply: impl FnOnce(Result<Answer, SubmitError>) + Send + 'static,
     ) {
-        self.send(Work::Decide(Submission { command, reply: Box::new(reply) }));
+        self.send(Work::Decide(Submission { command, reply: Reply::new(reply) }));
     }
 
     /// Queues a command and waits for the answer.
@@ -128,7 +131,7 @@ impl Store {
 
     fn wait_for(&self, work: impl FnOnce(Reply) -> Work) -> Result<Answer, SubmitError> {
         let (reply, answer) = sync_channel(1);
-        self.send(work(Box::new(move |outcome| {
+        self.send(work(Reply::new(move |outcome| {
             // Nobody listens any more only if the waiting thread is gone.
             drop(reply.send(outcome));
         })));
@@ -165,6 +168,12 @@ impl Store {
         self.shared.subscribers.subscribe(concerning)
     }
 
+    /// For how many clusters someone waits for news, about: who left is noticed later.
+    #[must_use]
+    pub fn listened_for(&self) -> usize {
+        self.shared.subscribers.listened_for()
+    }
+
     /// What happened after an event, oldest first: of one cluster, or everything.
     pub fn events_after(
         &self,
@@ -179,6 +188,12 @@ impl Store {
     #[must_use]
     pub fn health(&self) -> watch::Receiver<Health> {
         self.shared.health.subscribe()
+    }
+
+    /// What the writer has done since it began.
+    #[must_use]
+    pub fn meters(&self) -> &Meters {
+        &self.shared.meters
     }
 
     /// Why the store has stopped; `None` while it works. A restart recovers.

@@ -175,8 +175,8 @@ impl View {
                 self.cluster_ids.insert(cluster.clone());
             }
             Change::Forgotten(cluster) => {
+                // Its news stays: the last of its promises have just ended, and it may be waiting for that.
                 self.cluster_ids.remove(cluster);
-                self.news.remove(cluster);
             }
             Change::Reservation(after) => self.note(after, touched),
             Change::Dropped(id) => self.leave(*id),
@@ -212,6 +212,14 @@ impl View {
         self.reservation_ids.remove(&id);
         take_out(&mut self.by_requester, gone.requester(), id);
         take_out(&mut self.by_provider, &gone.provider, id);
+        for side in [gone.requester(), &gone.provider] {
+            let remembered = self.cluster_ids.contains(side)
+                || self.by_requester.contains_key(side)
+                || self.by_provider.contains_key(side);
+            if !remembered {
+                self.news.remove(side);
+            }
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod batch;
 mod order;
+mod reply;
 mod trimming;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,6 +18,7 @@ use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::journal::{Journal, Reader};
+use crate::meters::Meters;
 use crate::news::Subscribers;
 use crate::position::Position;
 use crate::settings::Settings;
@@ -26,17 +28,19 @@ use crate::view::View;
 use order::weight;
 use trimming::Trimming;
 
+pub(crate) use reply::Reply;
+
 /// How many bytes of commands are committed together: enough to share a sync, few enough to be quick.
 pub const MAX_BATCH_BYTES: usize = 4 << 20;
 
 /// How many reservations end, or clusters grow stale, in one batch: the next one goes on.
 pub const MAX_DUE: usize = 1000;
 
+/// So many batches in a row do not fail by chance: the store stops and says why.
+const MAX_FAILURES: u32 = 3;
+
 /// The longest sleep without looking at the clock, which may have been set.
 const LONGEST_NAP: std::time::Duration = std::time::Duration::from_secs(1);
-
-/// How a caller is told.
-pub(crate) type Reply = Box<dyn FnOnce(Result<Answer, SubmitError>) + Send>;
 
 /// A command that waits.
 pub(crate) struct Submission {
@@ -53,7 +57,9 @@ pub(crate) enum Work {
 impl Work {
     pub(crate) fn answer(self, outcome: Result<Answer, SubmitError>) {
         match self {
-            Self::Decide(Submission { reply, .. }) | Self::ConfirmClock(reply) => reply(outcome),
+            Self::Decide(Submission { reply, .. }) | Self::ConfirmClock(reply) => {
+                reply.tell(outcome);
+            }
         }
     }
 
@@ -74,6 +80,8 @@ pub(crate) struct Writer {
     fleet: Fleet,
     position: Position,
     trimming: Trimming,
+    /// How many batches failed since one succeeded.
+    failures: u32,
     shared: Arc<Shared>,
 }
 
@@ -94,9 +102,20 @@ impl Writer {
             view: RwLock::new(View::new(fleet.clone(), &meta, now)),
             subscribers: Subscribers::new(meta.position),
             health: watch::Sender::new(Health::default()),
+            meters: Meters::default(),
         });
         let position = meta.position;
-        Ok(Self { journal, settings, clock, timekeeper, fleet, position, trimming, shared })
+        Ok(Self {
+            journal,
+            settings,
+            clock,
+            timekeeper,
+            fleet,
+            position,
+            trimming,
+            failures: 0,
+            shared,
+        })
     }
 
     pub(crate) fn shared(&self) -> Arc<Shared> {
@@ -118,17 +137,31 @@ impl Writer {
 
     /// Until every sender is gone and everything that was accepted is answered, or the ledger fails.
     fn run(&mut self, waiting: &Receiver<Work>) {
+        if let Err(why) = self.catch_up().and_then(|()| self.work(waiting)) {
+            self.shared.health.send_modify(|health| health.failure = Some(why.clone()));
+            refuse_rest(waiting, &why);
+        }
+    }
+
+    /// What ended while nobody ran has ended before anything else is decided, however much it is.
+    fn catch_up(&mut self) -> Result<(), String> {
+        loop {
+            let before = self.position;
+            self.process(Vec::new())?;
+            if self.position == before {
+                return Ok(());
+            }
+        }
+    }
+
+    fn work(&mut self, waiting: &Receiver<Work>) -> Result<(), String> {
         loop {
             let work = match waiting.recv_timeout(self.nap()) {
                 Ok(first) => take_waiting(first, waiting),
                 Err(RecvTimeoutError::Timeout) => Vec::new(),
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
-            if let Err(why) = self.process(work) {
-                self.shared.health.send_modify(|health| health.failure = Some(why.clone()));
-                refuse_rest(waiting, &why);
-                return;
-            }
+            self.process(work)?;
         }
     }
 

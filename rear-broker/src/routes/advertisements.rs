@@ -14,8 +14,8 @@ use rear_store::View;
 use serde::{Deserialize, Serialize};
 
 use super::Broker;
-use super::openapi::Problems;
 use super::list::{Query, address, member, page, page_length};
+use super::openapi::Problems;
 use crate::answer::{Failure, json, whole_body};
 use crate::caller::Caller;
 use crate::limits::MAX_INSTRUCTIONS;

@@ -20,9 +20,9 @@ use rear_store::{FeedError, News, View};
 use tokio::time::sleep;
 
 use super::Broker;
-use super::openapi::Problems;
 use super::advertisements::shown;
 use super::list::unreadable;
+use super::openapi::Problems;
 use crate::answer::{Failure, revision_value};
 use crate::caller::{Caller, Connection};
 use crate::limits::{MAX_ALL_EVENT_STREAMS, MAX_EVENT_STREAMS};

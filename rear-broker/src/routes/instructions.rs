@@ -16,8 +16,8 @@ use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
 
 use super::Broker;
-use super::openapi::Problems;
 use super::list::{Query, address, member, page, unreadable};
+use super::openapi::Problems;
 use crate::answer::Failure;
 use crate::caller::Caller;
 use crate::limits::{MAX_INSTRUCTIONS, MAX_WAIT};

@@ -51,7 +51,10 @@ impl IntoResponses for Problems {
             let description = titles.join("; ");
             ResponseBuilder::new().description(description).content(MEDIA_TYPE, content).build()
         };
-        titles.into_iter().map(|(status, titles)| (status.to_string(), response(titles).into())).collect()
+        titles
+            .into_iter()
+            .map(|(status, titles)| (status.to_string(), response(titles).into()))
+            .collect()
     }
 }
 

@@ -16,8 +16,8 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::Broker;
-use super::openapi::Problems;
 use super::list::{Query, address, member, page, page_length, unreadable};
+use super::openapi::Problems;
 use crate::answer::{Failure, json, whole_body};
 use crate::caller::Caller;
 

@@ -28,7 +28,7 @@ pub async fn watch(
             () = tokio::time::sleep(EVERY) => {}
             () = at_once.notified() => {}
         }
-        match look(&trust, &folder, refused.as_ref()) {
+        match look(&trust, &folder, refused.as_deref()) {
             Look::Same => {}
             Look::Taken => {
                 refused = None;
@@ -51,7 +51,7 @@ pub async fn watch(
 enum Look {
     Same,
     Taken,
-    Refused(Option<Files>, CredentialError),
+    Refused(Option<Box<Files>>, CredentialError),
 }
 
 /// Files that were refused once are not tried again before they change.
@@ -68,6 +68,6 @@ fn look(trust: &Trust, folder: &Path, refused: Option<&Files>) -> Look {
             trust.replace(credentials);
             Look::Taken
         }
-        Err(error) => Look::Refused(Some(files), error),
+        Err(error) => Look::Refused(Some(Box::new(files)), error),
     }
 }

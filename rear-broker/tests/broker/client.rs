@@ -68,6 +68,13 @@ impl Client {
         Self { address, ..self.clone() }
     }
 
+    /// The same, speaking another protocol.
+    pub(crate) fn speaking(&self, protocol: &[u8]) -> Self {
+        let mut config = ClientConfig::clone(&self.config);
+        config.alpn_protocols = vec![protocol.to_vec()];
+        Self { config: Arc::new(config), ..self.clone() }
+    }
+
     pub(crate) fn connect(&self) -> io::Result<Connection> {
         let socket = TcpStream::connect(self.address)?;
         socket.set_nodelay(true)?;
@@ -104,16 +111,22 @@ impl Connection {
     ) -> io::Result<Answer> {
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n");
         for (name, value) in headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            head.extend([name, ": ", value, "\r\n"]);
         }
         if let Some(body) = body {
-            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+            head.extend(["Content-Length: ", &body.len().to_string(), "\r\n"]);
         }
         head.push_str("\r\n");
         self.send(&[head.as_bytes(), body.unwrap_or_default()].concat())?;
         let answer = self.answer()?;
         super::description::check(method, path, &answer);
         Ok(answer)
+    }
+
+    /// Everything that comes until the other end closes.
+    pub(crate) fn until_closed(mut self) -> Vec<u8> {
+        while self.more().is_ok() {}
+        self.rest
     }
 
     pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {

@@ -97,7 +97,7 @@ fn a_body_beyond_the_limit_is_refused_however_it_is_sent() {
 fn slow_heads_and_slow_handshakes_are_cut_off() {
     let broker = Broker::start();
     let mut silent = TcpStream::connect(broker.address).unwrap();
-    silent.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
+    silent.set_read_timeout(Some(std::time::Duration::from_mins(1))).unwrap();
     // Half a greeting, and then nothing: the end of the connection comes by itself.
     silent.write_all(&[22, 3, 1]).unwrap();
     assert!(matches!(silent.read(&mut [0; 16]), Ok(0) | Err(_)));
@@ -198,4 +198,35 @@ fn what_it_cannot_use_is_named_at_the_start() {
     assert_eq!(said.status.code(), Some(78));
     let text = String::from_utf8_lossy(&said.stderr);
     assert!(text.contains("cannot be used together"), "{text}");
+}
+
+/// A frame of HTTP/2.
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+#[test]
+fn a_flood_of_requests_that_are_taken_back_ends_the_connection() {
+    const HEADERS: u8 = 1;
+    const RESET: u8 = 3;
+    const SETTINGS: u8 = 4;
+    const GO_AWAY: u8 = 7;
+    let broker = Broker::start();
+    let mut flood = broker.cluster("paris").speaking(b"h2").connect().unwrap();
+    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    bytes.extend(frame(SETTINGS, 0, 0, &[]));
+    // GET https://x/ in the fewest bytes, taken back at once, again and again.
+    let request = [0x82, 0x84, 0x87, 0x41, 0x01, b'x'];
+    for number in 0..5000 {
+        let stream = 2 * number + 1;
+        bytes.extend(frame(HEADERS, 5, stream, &request));
+        bytes.extend(frame(RESET, 0, stream, &8_u32.to_be_bytes()));
+    }
+    // It may be closed before everything is sent.
+    let sent = flood.send(&bytes);
+    let answer = flood.until_closed();
+    let goes_away = answer.windows(9).any(|head| head[3] == GO_AWAY && head[4..] == [0; 5]);
+    assert!(sent.is_err() || goes_away, "it was borne");
+    assert_eq!(broker.cluster("paris").get("/healthz").status, 200);
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod client;
+mod counts;
 mod description;
 mod earlier_agents;
 mod hostile;

@@ -84,6 +84,13 @@ impl Broker {
         Client::new(self.address, &self.authority, identity)
     }
 
+    /// Where its metrics are.
+    pub(crate) fn metrics(&self) -> String {
+        let log = self.log();
+        let rest = log.split("metrics=\"").nth(1).unwrap();
+        format!("http://{}/metrics", rest.split('"').next().unwrap())
+    }
+
     /// What it has said on its standard error.
     pub(crate) fn log(&self) -> String {
         self.log.lock().unwrap().clone()
@@ -96,7 +103,7 @@ impl Drop for Broker {
         drop(self.child.kill());
         drop(self.child.wait());
         if thread::panicking() {
-            println!("the broker said:\n{}", self.log());
+            eprintln!("the broker said:\n{}", self.log());
         }
     }
 }
@@ -111,6 +118,7 @@ pub(crate) fn program(folder: &Path, arguments: &[String]) -> Command {
         .arg("--http-cert-path")
         .arg(folder.join("certs"))
         .args(["--http-port", "0", "--http-address", "127.0.0.1"])
+        .args(["--metrics-bind-address", "127.0.0.1:0"])
         .args(arguments)
         .env("NO_COLOR", "1")
         .stderr(Stdio::piped());
@@ -123,7 +131,7 @@ fn spawn(folder: &Path, arguments: &[String]) -> (Child, SocketAddr, Arc<Mutex<S
     let log = Arc::new(Mutex::new(String::new()));
     let mut address = None;
     while let Some(Ok(line)) = lines.next() {
-        log.lock().unwrap().push_str(&format!("{line}\n"));
+        log.lock().unwrap().extend([&line, "\n"]);
         address =
             line.split("address=").nth(1).map(|rest| rest.split(' ').next().unwrap().to_owned());
         if address.is_some() {
@@ -134,7 +142,7 @@ fn spawn(folder: &Path, arguments: &[String]) -> (Child, SocketAddr, Arc<Mutex<S
     let kept = log.clone();
     thread::spawn(move || {
         for line in lines.map_while(Result::ok) {
-            kept.lock().unwrap().push_str(&format!("{line}\n"));
+            kept.lock().unwrap().extend([&line, "\n"]);
         }
     });
     (child, address.parse().unwrap(), log)

@@ -10,15 +10,16 @@ use thiserror::Error;
 
 use super::{BackupError, Rows};
 use crate::files::FileError;
-use crate::journal::Journal;
+use crate::journal::{Journal, JournalError};
 use crate::migrate::{self, SCHEMA};
 use crate::position::Position;
 use crate::records::meta::Meta;
+use crate::records::seal::schema_of;
 use crate::redb::{Commit, RedbJournal};
 use crate::rows::{read_meta, write_meta};
 
-/// How many rows are written at once: a backup may be larger than memory.
-const CHUNK: usize = 10_000;
+/// How many bytes are written at once: a backup may be larger than memory.
+const CHUNK_BYTES: usize = 8 << 20;
 
 /// What was restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +51,9 @@ pub enum RestoreError {
     /// It was written by a newer program.
     #[error("the backup has schema {0}, this program knows up to {SCHEMA}")]
     Newer(u8),
+    /// Its incarnation is the last that can be counted.
+    #[error("no further incarnation can be counted after the backup's")]
+    LastIncarnation,
 }
 
 /// Makes a ledger from a backup. What is at `path` already is not overwritten.
@@ -88,13 +92,16 @@ fn copy_chunk(
     journal: &mut RedbJournal,
     rows: &mut Rows<BufReader<File>>,
 ) -> Result<bool, RestoreError> {
-    let mut chunk = Vec::new();
-    while chunk.len() < CHUNK
+    let (mut chunk, mut bytes) = (Vec::new(), 0);
+    while bytes < CHUNK_BYTES
         && let Some(row) = rows.next()?
     {
+        let sealed = schema_of(row.table, &row.key, &row.value).map_err(JournalError::from);
+        sealed.map_err(BackupError::from)?;
+        bytes += row.key.len() + row.value.len();
         chunk.push(row);
     }
-    let more = chunk.len() == CHUNK;
+    let more = bytes >= CHUNK_BYTES;
     let put = journal
         .write(|rows| chunk.iter().try_for_each(|row| rows.put(row.table, &row.key, &row.value)));
     put.map_err(BackupError::from)?;
@@ -108,13 +115,12 @@ fn begin_incarnation(journal: &mut RedbJournal, now: Timestamp) -> Result<Meta, 
     if schema > SCHEMA {
         return Err(RestoreError::Newer(schema));
     }
-    let begun = journal.write(|rows| {
-        migrate::migrate(rows)?;
-        let before = read_meta(rows)?;
-        let second = u64::try_from(now.as_nanos() / 1_000_000_000).unwrap_or(0);
-        let incarnation = before.position.incarnation.saturating_add(1).max(second);
-        write_meta(rows, Meta { position: Position::start_of(incarnation), ..before })?;
-        Ok(before)
-    });
-    Ok(begun.map_err(BackupError::from)?)
+    let migrated = journal.write(|rows| migrate::migrate(rows).and_then(|()| read_meta(rows)));
+    let before = migrated.map_err(BackupError::from)?;
+    let next = before.position.incarnation.checked_add(1).ok_or(RestoreError::LastIncarnation)?;
+    let second = u64::try_from(now.as_nanos() / 1_000_000_000).unwrap_or(0);
+    let position = Position::start_of(next.max(second));
+    let begun = journal.write(|rows| write_meta(rows, Meta { position, ..before }));
+    begun.map_err(BackupError::from)?;
+    Ok(before)
 }

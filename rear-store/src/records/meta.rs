@@ -39,7 +39,7 @@ impl Meta {
 }
 
 /// The same, as it is written down. Its schema is that of the whole ledger: whatever changes in any
-/// record, this number grows, and [`crate::migrate`] has a step that leads there.
+/// record, this number grows, and `migrate.rs` has a step that leads there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MetaRecord {
     ledger: u128,

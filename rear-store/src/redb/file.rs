@@ -6,9 +6,10 @@ use std::sync::Arc;
 use redb::{Database, DatabaseError, ReadOnlyDatabase, ReadableDatabase};
 
 use super::tables::Reading;
-use super::{Commit, RedbJournal, guarded, storage};
+use super::{Commit, RedbJournal, guarded, look_into, storage};
 use crate::backup;
 use crate::files::{FileError, create_whole, trust_only_the_disk, with_suffix};
+use crate::glass::Glass;
 use crate::journal::{Journal, JournalError};
 use crate::migrate::{self, SCHEMA};
 use crate::rows::ReadRows;
@@ -67,19 +68,21 @@ impl RedbJournal {
     }
 }
 
-/// Looks without writing, where redb can: opening for writing changes the file.
+/// Looks without writing: opening for writing changes the file.
 fn refuse_newer(path: &Path) -> Result<(), FileError> {
-    let look = || match ReadOnlyDatabase::open(path) {
-        // It was not closed, and has to be repaired before it can be read.
-        Err(DatabaseError::RepairAborted) => Ok(Ok(SCHEMA)),
-        Err(error) => Ok(Err(error)),
-        Ok(database) => {
+    let opened = guarded(|| Ok(ReadOnlyDatabase::open(path)));
+    let schema = match opened.map_err(|error| unusable(path, error))? {
+        Ok(database) => guarded(|| {
             let reading = Reading::new(&database.begin_read().map_err(storage)?)?;
-            migrate::schema(&reading as &dyn ReadRows).map(Ok)
+            migrate::schema(&reading as &dyn ReadRows)
+        }),
+        // It was not closed, and has to be repaired before it can be read: first only as if.
+        Err(DatabaseError::RepairAborted) => {
+            look_into(Glass::over(path)?, |rows| migrate::schema(rows)).flatten()
         }
+        Err(error) => return Err(opening(path, error)),
     };
-    let schema = guarded(look).map_err(|error| unusable(path, error))?;
-    check_schema(path, schema.map_err(|error| opening(path, error))?)
+    check_schema(path, schema.map_err(|error| unusable(path, error))?)
 }
 
 fn check_schema(path: &Path, found: u8) -> Result<(), FileError> {

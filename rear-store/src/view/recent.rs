@@ -23,19 +23,20 @@ pub struct Told {
 
 impl Told {
     pub(crate) fn new(position: Position, place: u32, event: Event, fleet: &Fleet) -> Self {
-        let concerns = concerned(&event.subject, fleet);
+        let concerns = concerned(&event.subject, fleet).unwrap_or_default();
         Self { id: EventId { position, place }, event, concerns }
     }
 }
 
-/// Whom something concerns. Of a reservation that is no longer remembered nobody can say.
-pub(crate) fn concerned(subject: &Subject, fleet: &Fleet) -> Vec<ClusterId> {
+/// Whom something concerns; `None` for a reservation that is no longer remembered: nobody can say.
+pub(crate) fn concerned(subject: &Subject, fleet: &Fleet) -> Option<Vec<ClusterId>> {
     match subject {
-        Subject::Fleet => Vec::new(),
-        Subject::Cluster(id) => vec![id.clone()],
-        Subject::Reservation(id) => fleet
-            .reservation(*id)
-            .map_or_else(Vec::new, |kept| vec![kept.requester().clone(), kept.provider.clone()]),
+        Subject::Fleet => Some(Vec::new()),
+        Subject::Cluster(id) => Some(vec![id.clone()]),
+        Subject::Reservation(id) => {
+            let kept = fleet.reservation(*id)?;
+            Some(vec![kept.requester().clone(), kept.provider.clone()])
+        }
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::PoisonError;
 use rear_engine::{Command, Decision, Fleet, Subject, Timestamp, decide};
 
 use super::order::{Turn, sort, turn};
-use super::{MAX_DUE, Reply, Submission, Work, Writer};
+use super::trimming::Trimming;
+use super::{MAX_DUE, MAX_FAILURES, Reply, Submission, Work, Writer};
 use crate::chain::chain;
 use crate::journal::Batch;
 use crate::position::Position;
@@ -15,17 +16,17 @@ use crate::store::{Answer, SubmitError};
 use crate::timekeeper::Reading;
 use crate::view::View;
 
-/// What time alone brings about.
-const DUE: [Command; 3] = [
-    Command::Expire { limit: MAX_DUE },
-    Command::MarkStale { limit: MAX_DUE },
-    Command::Retire { limit: MAX_DUE },
-];
+/// What is forgotten is unknown to every command of the batch, so that none names what is gone after it.
+const FADED: [Command; 1] = [Command::Retire { limit: MAX_DUE }];
 
-/// Someone who is answered once the batch is durable.
+/// What time alone brings about, after what frees capacity and before what takes it.
+const DUE: [Command; 2] =
+    [Command::Expire { limit: MAX_DUE }, Command::MarkStale { limit: MAX_DUE }];
+
+/// Someone who is answered once the batch is durable: also a refusal may rest on what is decided in it.
 struct Waiting {
     reply: Reply,
-    subject: Subject,
+    decided: Result<Subject, SubmitError>,
 }
 
 /// A batch that is being decided.
@@ -66,7 +67,13 @@ impl Writer {
         step!("shown");
         self.answer(waiting, &outcome);
         step!("answered");
-        outcome.or_else(|why| self.rebuild(&why))
+        match outcome {
+            // Where nothing had to become durable, nothing was shown to work.
+            Ok(()) if durable => self.failures = 0,
+            Ok(()) => {}
+            Err(why) => self.rebuild(&why)?,
+        }
+        Ok(())
     }
 
     fn look_at_the_clock(&mut self, confirmed: bool) -> Reading {
@@ -82,11 +89,13 @@ impl Writer {
     }
 
     fn decide_all(&mut self, submissions: Vec<Submission>, reading: Reading, draft: &mut Draft) {
+        self.decide_due(&FADED, reading, draft);
         let mut rest = submissions.into_iter().peekable();
         while let Some(ending) = rest.next_if(|next| turn(&next.command) == Turn::Endings) {
             self.decide_one(ending, reading, draft);
         }
-        self.end_what_is_due(reading, draft);
+        self.decide_due(&DUE, reading, draft);
+        self.trim(reading, draft);
         for submission in rest {
             self.decide_one(submission, reading, draft);
         }
@@ -94,34 +103,46 @@ impl Writer {
 
     fn decide_one(&mut self, submission: Submission, reading: Reading, draft: &mut Draft) {
         let Submission { command, reply } = submission;
+        let decided = self.decide(command, reading, draft);
+        draft.waiting.push(Waiting { reply, decided });
+    }
+
+    fn decide(
+        &mut self,
+        command: Command,
+        reading: Reading,
+        draft: &mut Draft,
+    ) -> Result<Subject, SubmitError> {
         if draft.failure.is_some() {
-            draft.waiting.push(Waiting { reply, subject: Subject::Fleet });
-            return;
+            return Ok(Subject::Fleet);
         }
         if let Some(alarm) = reading.alarm
             && turn(&command) == Turn::Grants
         {
-            return reply(Err(SubmitError::ClockJumped(alarm)));
+            return Err(SubmitError::ClockJumped(alarm));
         }
-        match decide(&self.fleet, command, reading.now) {
-            Err(refusal) => reply(Err(refusal.into())),
-            Ok(decision) => {
-                draft.waiting.push(Waiting { reply, subject: decision.subject.clone() });
-                self.accept(decision, draft);
+        let decision = decide(&self.fleet, command, reading.now)?;
+        let subject = decision.subject.clone();
+        self.accept(decision, draft);
+        Ok(subject)
+    }
+
+    /// By the broker's time; not while the clock is in doubt.
+    fn decide_due(&mut self, due: &[Command], reading: Reading, draft: &mut Draft) {
+        if reading.alarm.is_some() {
+            return;
+        }
+        for command in due {
+            match decide(&self.fleet, command.clone(), reading.now) {
+                Ok(due) => self.accept(due, draft),
+                Err(refusal) => draft.failure = Some(refusal.to_string()),
             }
         }
     }
 
-    /// By the broker's time; not while the clock is in doubt.
-    fn end_what_is_due(&mut self, reading: Reading, draft: &mut Draft) {
+    fn trim(&mut self, reading: Reading, draft: &mut Draft) {
         if reading.alarm.is_some() {
             return;
-        }
-        for command in DUE {
-            match decide(&self.fleet, command, reading.now) {
-                Ok(due) => self.accept(due, draft),
-                Err(refusal) => draft.failure = Some(refusal.to_string()),
-            }
         }
         match self.trimming.due(reading.now) {
             Ok(through) => {
@@ -144,7 +165,11 @@ impl Writer {
 
     fn commit(&mut self, batch: &mut Batch) -> Result<(), String> {
         batch.position = self.position.next().ok_or("the history is full")?;
-        self.journal.commit(batch).map_err(|error| chain(&error))?;
+        self.journal.commit(batch).map_err(|error| {
+            self.shared.meters.failed();
+            chain(&error)
+        })?;
+        self.shared.meters.committed(batch);
         self.position = batch.position;
         self.trimming.committed(batch).map_err(|error| chain(&error))
     }
@@ -164,29 +189,38 @@ impl Writer {
     }
 
     fn answer(&self, waiting: Vec<Waiting>, outcome: &Result<(), String>) {
-        for Waiting { reply, subject } in waiting {
-            reply(match outcome {
+        for Waiting { reply, decided } in waiting {
+            reply.tell(match outcome {
                 Err(why) => Err(SubmitError::NotDurable(why.clone())),
-                Ok(()) => Ok(Answer {
-                    position: self.position,
-                    reservation: match subject {
-                        Subject::Reservation(id) => self.fleet.reservation(id).cloned(),
-                        Subject::Cluster(_) | Subject::Fleet => None,
-                    },
-                }),
+                Ok(()) => decided.map(|subject| self.answer_about(&subject)),
             });
         }
+    }
+
+    fn answer_about(&self, subject: &Subject) -> Answer {
+        let reservation = match subject {
+            Subject::Reservation(id) => self.fleet.reservation(*id).cloned(),
+            Subject::Cluster(_) | Subject::Fleet => None,
+        };
+        Answer { position: self.position, reservation }
     }
 
     /// What was decided and did not become durable must be forgotten: memory is built again from the
     /// disk. If that cannot be read either, the store has stopped.
     fn rebuild(&mut self, why: &str) -> Result<(), String> {
         let stopped = |also: String| format!("{why}; then: {also}");
+        self.failures += 1;
+        if self.failures == MAX_FAILURES {
+            return Err(stopped(format!("it was the last of {MAX_FAILURES} failures in a row")));
+        }
         let contents = self.journal.load().map_err(|error| stopped(chain(&error)))?;
         let meta = contents.meta;
         let now = self.timekeeper.mark();
         let fleet = contents.into_fleet(self.settings.policy.clone(), now);
         self.fleet = fleet.map_err(|divergence| stopped(divergence.to_string()))?;
+        let (events, reader) = (self.settings.events, self.journal.reader());
+        let trimming = Trimming::load(events, reader, meta.trimmed_through);
+        self.trimming = trimming.map_err(|error| stopped(chain(&error)))?;
         // redb accepts nothing more after an error of the disk: an empty commit tells.
         let next = meta.position.next().ok_or("the history is full")?;
         let empty = Batch::empty(next, now);
@@ -211,7 +245,7 @@ fn part(work: Vec<Work>) -> (Vec<Submission>, Vec<Waiting>) {
         match work {
             Work::Decide(submission) => submissions.push(submission),
             Work::ConfirmClock(reply) => {
-                confirmations.push(Waiting { reply, subject: Subject::Fleet });
+                confirmations.push(Waiting { reply, decided: Ok(Subject::Fleet) });
             }
         }
     }

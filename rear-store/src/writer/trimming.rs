@@ -36,7 +36,11 @@ impl Trimming {
         trimmed_through: Position,
     ) -> Result<Self, JournalError> {
         let count = reader.snapshot()?.count(Table::Events)?;
-        Ok(Self { retention, reader, trimmed_through, count, oldest: VecDeque::new() })
+        let oldest = VecDeque::new();
+        let mut trimming = Self { retention, reader, trimmed_through, count, oldest };
+        // A log that cannot be read stops the store here, where it is told, and not with every batch.
+        trimming.look()?;
+        Ok(trimming)
     }
 
     /// What should go now; the commit that it goes with is told to [`Trimming::committed`].
@@ -46,7 +50,8 @@ impl Trimming {
         }
         let Some((_, first_at)) = self.oldest.front() else { return Ok(None) };
         let EventRetention { age, count } = self.retention;
-        let too_many = self.count > count + count / usize::try_from(SLACK).unwrap_or(1);
+        let slack = count / usize::try_from(SLACK).unwrap_or(1);
+        let too_many = self.count > count.saturating_add(slack);
         let limit = age.as_nanos().saturating_add(age.as_nanos() / SLACK);
         let too_old = now.since(*first_at).as_nanos() > limit;
         if !too_many && !too_old {

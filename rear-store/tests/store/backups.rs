@@ -9,7 +9,8 @@ use rear_engine::testing::{advertisement, ask, cluster, id, resources};
 use rear_engine::{Command, Refusal, Timestamp};
 use rear_store::backup::{self, BackupError, RestoreError, restore};
 use rear_store::{
-    Commit, FeedError, FileError, Journal, Memory, Position, RedbJournal, Store, SubmitError,
+    Commit, FeedError, FileError, Journal, JournalError, Memory, Position, ReadRows, Reader,
+    RedbJournal, Store, SubmitError,
 };
 
 use super::history::{History, assert_same};
@@ -220,4 +221,36 @@ fn say_what_it_holds(
         holding: Some(held.collect()),
     };
     store.submit(command).unwrap();
+}
+
+/// While it is read, someone else writes the same backup.
+struct Crowded<'a>(&'a dyn Reader, &'a Path);
+
+impl Reader for Crowded<'_> {
+    fn snapshot(&self) -> Result<Box<dyn ReadRows>, JournalError> {
+        backup::write_file(self.0, self.1).unwrap();
+        self.0.snapshot()
+    }
+}
+
+#[test]
+fn of_two_who_write_one_backup_one_is_refused_and_the_other_is_whole() {
+    let place = Place::new();
+    let mut journal = Memory::new(9, 1, 1).unwrap();
+    journal.commit(&History::new(5).next_batch()).unwrap();
+    let (reader, path) = (journal.reader(), place.path("backup"));
+    let second = backup::write_file(&Crowded(&*reader, &path), &path).unwrap_err();
+    assert!(matches!(second, FileError::Exists(_)), "{second}");
+    assert_eq!(place.names(), ["backup"]);
+    restore(&path, &place.path("again.redb"), later()).unwrap();
+}
+
+#[test]
+fn a_life_after_the_last_that_can_be_counted_is_not_begun() {
+    let place = Place::new();
+    let journal = Memory::new(9, u64::MAX, 1).unwrap();
+    backup::write_file(&*journal.reader(), &place.path("backup")).unwrap();
+    let refused = restore(&place.path("backup"), &place.path("again.redb"), later()).unwrap_err();
+    assert!(refused.to_string().contains("no further incarnation"), "{refused}");
+    assert_eq!(place.names(), ["backup"]);
 }

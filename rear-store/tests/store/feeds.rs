@@ -3,13 +3,13 @@
 use rear_engine::testing::{ask, cluster, id, resources};
 use rear_engine::{Actor, Command, Duration, Happening, Policy};
 use rear_store::settings::EventRetention;
-use rear_store::view::RECENT;
+use rear_store::view::{MAX_SCANNED, RECENT};
 use rear_store::{
     Commit, EventId, FeedError, Journal, Memory, Position, RedbJournal, Settings, Store, Stretch,
 };
 
 use super::disk::Disk;
-use super::stage::{Hands, advertise, release, reserve, start};
+use super::stage::{Hands, Watched, advertise, release, reserve, start};
 
 fn reserve_as(number: u128, requester: &str) -> Command {
     let ask = Box::new(ask(requester, resources("1m", "1Mi")));
@@ -120,6 +120,7 @@ fn memory_and_disk_tell_the_same_when_the_memory_is_full() {
     let all = follow(&store, beginning(), None, 5000);
     assert_eq!(all.len(), RECENT + 11);
     assert!(all.is_sorted());
+    assert_eq!(follow(&store, beginning(), None, usize::MAX), all, "however much is asked for");
 }
 
 #[test]
@@ -156,7 +157,13 @@ fn old_events_go_and_young_ones_stay() {
     hands.pass(10 * 60 * 60);
     store.submit(advertise("5", "1Gi", &hands)).unwrap();
     let young = store.submit(reserve(2, "1")).unwrap().position;
-    hands.pass(7 * 60 * 60 + 1);
+    for seconds in [6 * 60 * 60 + 30 * 60, 30 * 60] {
+        hands.pass(seconds);
+        store.confirm_clock().unwrap();
+        let kept = store.events_after(beginning(), None, 9);
+        assert!(kept.is_ok(), "too old, and by no more than a sixteenth");
+    }
+    hands.pass(1);
     // Two events are older than sixteen hours and a sixteenth of it.
     store.submit(advertise("6", "1Gi", &hands)).unwrap();
     assert!(matches!(store.events_after(beginning(), None, 9), Err(FeedError::Gone(_))));
@@ -215,14 +222,121 @@ fn only_those_are_woken_whom_it_concerns() {
 }
 
 #[test]
-fn many_who_come_and_go_leave_nothing_behind() {
+fn many_who_come_and_go_leave_nothing_behind_and_take_nobody_with_them() {
     let hands = Hands::start();
     let store = start(Memory::new(7, 1, 1).unwrap(), &hands);
     store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    let [stays, _also] = ["patient", "calm"].map(|name| store.subscribe(Some(&cluster(name))));
     for number in 0..10_000 {
         drop(store.subscribe(Some(&cluster(&format!("visitor-{number}")))));
     }
-    let stays = store.subscribe(Some(&cluster("visitor-1")));
-    store.submit(reserve_as(1, "visitor-1")).unwrap();
+    let remembered = store.listened_for();
+    assert!((2..10).contains(&remembered), "{remembered} are remembered");
+    store.submit(reserve_as(1, "patient")).unwrap();
     assert!(stays.has_changed().unwrap());
+}
+
+#[test]
+fn everyone_looks_again_after_a_commit_that_may_have_happened() {
+    let hands = Hands::start();
+    let journal = Watched::new();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    let news = [store.subscribe(None), store.subscribe(Some(&cluster("bystander")))];
+    journal.fail_after(0);
+    assert!(store.submit(reserve_as(1, "a")).is_err());
+    // Nobody knows whether it was concerned.
+    for news in news {
+        while !news.has_changed().unwrap() {
+            std::thread::yield_now();
+        }
+        let position = journal.contents().meta.position;
+        assert_eq!((*news.borrow(), store.view().position()), (position, position));
+    }
+}
+
+#[test]
+fn what_is_durable_and_not_yet_shown_is_told_later_and_not_never() {
+    let hands = Hands::start();
+    let (journal, open) = Watched::that_returns_late();
+    let store = start(journal.clone(), &hands);
+    open.send(()).unwrap();
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    drop(store);
+    let store = start(journal.clone(), &hands);
+    // Dropped before the store if a claim fails: a store that waits at the gate would wait for ever.
+    let open = open;
+    let (told, answer) = std::sync::mpsc::channel();
+    store.submit_with(reserve_as(1, "a"), move |outcome| told.send(outcome).unwrap());
+    while journal.contents().reservations.is_empty() {
+        std::thread::yield_now();
+    }
+    // It is on the disk; the writer has not come back from there.
+    let everyone = store.events_after(beginning(), None, 9).unwrap();
+    assert_eq!(events(&everyone), [&Happening::Advertised]);
+    let early = store.events_after(beginning(), Some(&cluster("a")), 9).unwrap();
+    assert!(early.complete && early.events.is_empty());
+    open.send(()).unwrap();
+    let position = answer.recv().unwrap().unwrap().position;
+    let after = follow(&store, early.through, Some("a"), 9);
+    assert_eq!(after, [EventId { position, place: 0 }]);
+}
+
+#[test]
+fn events_of_which_nobody_knows_whom_they_concern_are_not_passed_over_in_silence() {
+    let hands = Hands::start();
+    let journal = Memory::new(7, 1, 1).unwrap();
+    let open = || Store::start(journal.clone(), keeping("1000h", 1000), hands.clone()).unwrap();
+    let store = open();
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    store.submit(reserve_as(1, "a")).unwrap();
+    let by = Actor::Cluster(cluster("a"));
+    let ended = store.submit(Command::Release { id: id(1), by }).unwrap().position;
+    hands.pass(8 * 24 * 60 * 60);
+    store.submit(advertise("5", "1Gi", &hands)).unwrap();
+    store.submit(reserve_as(2, "a")).unwrap();
+    drop(store);
+    let store = open();
+    let missed = store.events_after(beginning(), Some(&cluster("a")), 9);
+    assert!(matches!(missed, Err(FeedError::Gone(_))), "{missed:?}");
+    assert_eq!(follow(&store, beginning(), None, 9).len(), kept_events(&journal));
+    assert_eq!(follow(&store, ended.into(), Some("a"), 9).len(), 1);
+}
+
+#[test]
+fn whoever_looks_for_little_among_much_looks_in_turns() {
+    let hands = Hands::start();
+    let store = start(Memory::new(7, 1, 1).unwrap(), &hands);
+    store.submit(advertise("1000", "1000Gi", &hands)).unwrap();
+    let (told, answers) = std::sync::mpsc::channel();
+    let mut numbers = 1..=u128::try_from(MAX_SCANNED + 5).unwrap();
+    while !numbers.is_empty() {
+        let wave: Vec<_> = numbers.by_ref().take(4000).collect();
+        for number in &wave {
+            let told = told.clone();
+            store.submit_with(reserve_as(*number, "a"), move |done| told.send(done).unwrap());
+        }
+        answers.iter().take(wave.len()).for_each(|answer| drop(answer.unwrap()));
+    }
+    let all = follow(&store, beginning(), None, MAX_SCANNED);
+    let looked = store.events_after(beginning(), Some(&cluster("stranger")), 9).unwrap();
+    assert_eq!((looked.events.len(), looked.complete), (0, false));
+    assert_eq!(looked.through, all[MAX_SCANNED - 1]);
+    assert_eq!(follow(&store, beginning(), Some("a"), MAX_SCANNED).len(), MAX_SCANNED + 5);
+}
+
+#[test]
+fn time_that_passes_wakes_nobody_and_what_changes_without_an_event_wakes_whoever_follows_all() {
+    let hands = Hands::start();
+    let store = start(Memory::new(7, 1, 1).unwrap(), &hands);
+    let of_all = store.subscribe(None);
+    hands.pass(1);
+    while store.view().now() != hands.now() {
+        std::thread::yield_now();
+    }
+    store.confirm_clock().unwrap();
+    assert!(!of_all.has_changed().unwrap());
+    let heard = store.submit(Command::Hear { cluster: cluster("a") }).unwrap().position;
+    assert!(of_all.has_changed().unwrap());
+    assert_eq!(*of_all.borrow(), heard);
 }

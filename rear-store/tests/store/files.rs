@@ -77,7 +77,10 @@ fn what_is_not_a_ledger_is_not_opened() {
 fn a_leftover_of_a_crash_while_creating_does_not_matter() {
     let folder = folder();
     let path = folder.path().join("ledger.redb");
-    std::fs::write(folder.path().join("ledger.redb.new"), b"half").unwrap();
+    // Nor is it touched: someone may still be writing it.
+    let leftover = folder.path().join("ledger.redb.new");
+    std::fs::write(&leftover, b"half").unwrap();
     drop(RedbJournal::create(&path, 9, Commit::TwoPhase).unwrap());
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_eq!(std::fs::read(&leftover).unwrap(), b"half");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
 }

@@ -2,6 +2,7 @@
 
 use rear_engine::testing::{cluster, id};
 use rear_engine::{Change, Event, Happening, Subject, Timestamp};
+use rear_store::records::Table;
 use rear_store::{Batch, Commit, EventId, Journal, JournalError, Memory, Position, RedbJournal};
 
 use super::disk::Disk;
@@ -194,4 +195,25 @@ fn the_file_and_the_memory_hold_the_same() {
         assert_eq!(events(&file), events(&model));
         memory = model;
     }
+}
+
+#[test]
+fn a_ledger_knows_how_long_its_rows_are() {
+    contract(|journal| {
+        let mut history = History::new(3);
+        for _ in 0..5 {
+            journal.commit(&history.next_batch()).unwrap();
+        }
+        let rows = journal.reader().snapshot().unwrap();
+        let mut bytes = 0;
+        for table in [Table::Advertisements, Table::Ledger, Table::Reservations] {
+            rows.each_from(table, &[], &mut |key, value| {
+                bytes += (key.len() + value.len()) as u64;
+                Ok(true)
+            })
+            .unwrap();
+        }
+        assert!(bytes > 0);
+        assert_eq!(journal.load().unwrap().bytes, bytes);
+    });
 }

@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod backups;
+mod batches;
 mod crashes;
 mod crowd;
 mod damage;
 mod disk;
+mod failures;
 mod feeds;
 mod files;
 mod history;

@@ -92,3 +92,21 @@ fn a_newer_backup_is_refused_and_leaves_nothing() {
     assert!(matches!(refused, RestoreError::Newer(found) if found == SCHEMA + 1), "{refused}");
     assert!(!again.exists());
 }
+
+#[test]
+fn a_newer_ledger_that_was_not_closed_is_not_touched_either() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.redb");
+    drop(RedbJournal::create(&path, 9, Commit::TwoPhase).unwrap());
+    put_row(&path, "meta", meta::KEY, &sealed("meta", meta::KEY, SCHEMA + 1, b"of the future"));
+    // What a killed process leaves: the file as it is while someone has it open.
+    let copy = folder.path().join("copy.redb");
+    let open = redb::Database::open(&path).unwrap();
+    std::fs::copy(&path, &copy).unwrap();
+    drop(open);
+    let before = std::fs::read(&copy).unwrap();
+    assert!(before != std::fs::read(&path).unwrap(), "it was not closed");
+    let refused = RedbJournal::open(&copy, Commit::TwoPhase).unwrap_err();
+    assert!(matches!(refused, FileError::Newer { found, .. } if found == SCHEMA + 1), "{refused}");
+    assert!(std::fs::read(&copy).unwrap() == before, "not a byte has changed");
+}

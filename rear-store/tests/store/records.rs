@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use rear_engine::advertisement::{Advertisement, Consumed, Order};
+use rear_engine::advertisement::{Advertisement, Consumed, MAX_CONSUMERS, Order};
 use rear_engine::fleet::{Advertised, ClusterRecord as Remembered};
+use rear_engine::labels::{Labels, MAX_LABEL_KEY_LENGTH, MAX_LABEL_VALUE_LENGTH, MAX_LABELS};
 use rear_engine::price::PriceCeiling;
 use rear_engine::reservation::{
     Active, Ending, Failed, Failure, Phase, Release, Released, Reservation, Reserved,
@@ -12,6 +13,7 @@ use rear_engine::reservation::{
 use rear_engine::testing::script::{OP_LENGTH, parse};
 use rear_engine::testing::world::World;
 use rear_engine::testing::{all_resources, cluster, cost, id, labels, of_size, resources};
+use rear_engine::text::MAX_LINE_LENGTH;
 use rear_engine::{
     Actor, Ask, Duration, Event, Happening, ReservationId, Resources, Strategy, Subject, Terms,
     Timestamp,
@@ -286,6 +288,24 @@ fn a_record_has_a_largest_size() {
     assert_eq!(more, Err(SealError::TooLarge { table: "ledger", length: MAX_RECORD + 1 }));
     let huge = vec![0; MAX_RECORD + 1];
     assert!(matches!(open::<LedgerRecord>(b"rome", &huge), Err(SealError::TooLarge { .. })));
+}
+
+#[test]
+fn the_largest_advertisement_that_is_accepted_fits() {
+    let most = Resources::from_amounts([i64::MAX as u64; 4]).unwrap();
+    let long = "x".repeat(MAX_LINE_LENGTH);
+    let entry = |number: usize| (cluster(&format!("{number:0>63}")), most);
+    let label = |number: usize| {
+        let key = format!("{number:0>MAX_LABEL_KEY_LENGTH$}");
+        (key, "v".repeat(MAX_LABEL_VALUE_LENGTH))
+    };
+    let mut largest = remembered();
+    let told = &mut largest.advertised.as_mut().unwrap().advertisement;
+    told.consumed = Consumed::new((0..MAX_CONSUMERS).map(entry)).unwrap();
+    told.labels = Labels::new((0..MAX_LABELS).map(label).collect()).unwrap();
+    (told.name, told.endpoint) = (long.parse().unwrap(), Some(long.parse().unwrap()));
+    (told.capacity, told.allocatable, told.allocated) = (most, most, most);
+    assert_eq!(cluster_through_bytes(&largest), largest);
 }
 
 #[test]

@@ -10,40 +10,37 @@ use rear_store::clock::Clock;
 use rear_store::timekeeper::Clocks;
 use rear_store::{Batch, Contents, Journal, JournalError, Memory, Reader, Store};
 
-/// Clocks that a test sets, in seconds.
-#[derive(Clone, Default)]
-pub(crate) struct Hands {
-    wall: Arc<AtomicI64>,
-    monotonic: Arc<AtomicI64>,
-}
+/// Clocks that a test sets, in seconds: both at once, so that nobody reads one before and one after.
+#[derive(Clone)]
+pub(crate) struct Hands(Arc<Mutex<(i64, i64)>>);
 
 impl Hands {
     pub(crate) fn start() -> Self {
-        let hands = Self::default();
-        hands.wall.store(1_800_000_000, Ordering::SeqCst);
-        hands
+        Self(Arc::new(Mutex::new((1_800_000_000, 0))))
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        Timestamp::from_seconds(self.wall.load(Ordering::SeqCst))
+        self.read().wall
     }
 
     pub(crate) fn pass(&self, seconds: i64) {
-        self.wall.fetch_add(seconds, Ordering::SeqCst);
-        self.monotonic.fetch_add(seconds, Ordering::SeqCst);
+        self.set(|(wall, monotonic)| (wall + seconds, monotonic + seconds));
     }
 
     pub(crate) fn jump(&self, seconds: i64) {
-        self.wall.fetch_add(seconds, Ordering::SeqCst);
+        self.set(|(wall, monotonic)| (wall + seconds, monotonic));
+    }
+
+    fn set(&self, change: impl FnOnce((i64, i64)) -> (i64, i64)) {
+        let mut clocks = self.0.lock().unwrap();
+        *clocks = change(*clocks);
     }
 }
 
 impl Clock for Hands {
     fn read(&self) -> Clocks {
-        Clocks {
-            wall: self.now(),
-            monotonic: Duration::from_seconds(self.monotonic.load(Ordering::SeqCst)),
-        }
+        let (wall, monotonic) = *self.0.lock().unwrap();
+        Clocks { wall: Timestamp::from_seconds(wall), monotonic: Duration::from_seconds(monotonic) }
     }
 }
 
@@ -58,6 +55,8 @@ pub(crate) struct Watched {
     for_good: bool,
     /// Each commit waits for a word.
     gate: Option<Arc<Mutex<Receiver<()>>>>,
+    /// Each commit is durable before it waits.
+    late: bool,
 }
 
 impl Watched {
@@ -68,6 +67,7 @@ impl Watched {
             until_failure: Arc::new(AtomicI64::new(-1)),
             for_good: false,
             gate: None,
+            late: false,
         }
     }
 
@@ -78,6 +78,17 @@ impl Watched {
     pub(crate) fn gated() -> (Self, SyncSender<()>) {
         let (open, gate) = sync_channel(1000);
         (Self { gate: Some(Arc::new(Mutex::new(gate))), ..Self::new() }, open)
+    }
+
+    pub(crate) fn that_returns_late() -> (Self, SyncSender<()>) {
+        let (journal, open) = Self::gated();
+        (Self { late: true, ..journal }, open)
+    }
+
+    fn wait_for_a_word(&self) {
+        if let Some(gate) = &self.gate {
+            gate.lock().unwrap().recv().unwrap();
+        }
     }
 
     pub(crate) fn fail_after(&self, commits: i64) {
@@ -96,8 +107,8 @@ impl Watched {
 impl Journal for Watched {
     fn commit(&mut self, batch: &Batch) -> Result<(), JournalError> {
         self.commits.fetch_add(1, Ordering::SeqCst);
-        if let Some(gate) = &self.gate {
-            gate.lock().unwrap().recv().unwrap();
+        if !self.late {
+            self.wait_for_a_word();
         }
         let left = self.until_failure.load(Ordering::SeqCst);
         if left == 0 {
@@ -109,7 +120,11 @@ impl Journal for Watched {
         if left > 0 {
             self.until_failure.store(left - 1, Ordering::SeqCst);
         }
-        self.inner.lock().unwrap().commit(batch)
+        let committed = self.inner.lock().unwrap().commit(batch);
+        if self.late {
+            self.wait_for_a_word();
+        }
+        committed
     }
 
     fn reader(&self) -> Arc<dyn Reader> {

@@ -246,3 +246,28 @@ fn a_forgotten_cluster_leaves_the_list() {
     assert_eq!(left, [cluster("a")]);
     assert_eq!(view.counts().clusters, 1);
 }
+
+#[test]
+fn whoever_is_forgotten_has_news_of_it_while_anything_of_it_is_remembered() {
+    let hands = Hands::start();
+    let store = start(Memory::new(7, 1, 1).unwrap(), &hands);
+    let began = store.view().position();
+    for provider in ["p", "q"] {
+        store.submit(advertise_as(provider, &hands)).unwrap();
+    }
+    for number in 1..=4 {
+        store.submit(reserve_as(number, "a")).unwrap();
+    }
+    let last = |name: &str, role| store.view().last_change(&cluster(name), role);
+    let by = Actor::Administrator(cluster("operator"));
+    let forgotten = store.submit(Command::Forget { cluster: cluster("p"), by }).unwrap().position;
+    assert_eq!(last("p", Role::Provider), forgotten, "its promises have just ended");
+    assert_eq!(last("a", Role::Requester), forgotten);
+    hands.pass(8 * 24 * 60 * 60);
+    store.submit(advertise_as("q", &hands)).unwrap();
+    assert_eq!(store.view().counts().failed, 0, "nobody remembers what ended with it");
+    assert_eq!(last("p", Role::Provider), began);
+    // What `a` still holds is on `q`.
+    assert_eq!(last("a", Role::Requester), forgotten);
+    assert!(last("q", Role::Provider) > began);
+}

@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use rear_engine::testing::{cluster, id, resources};
-use rear_engine::{Actor, Ask, Command, Duration, Phase, Refusal, Terms};
+use rear_engine::{Actor, Ask, Command, Duration, Phase, Policy, Refusal, Terms};
 use rear_store::settings::PriorityCaps;
 use rear_store::store::MAX_WAITING;
 use rear_store::{
@@ -315,6 +315,13 @@ fn a_cap_takes_the_urgency_out_of_a_priority() {
 }
 
 #[test]
+fn rules_alone_are_settings_with_those_rules() {
+    let policy = Policy { stale_after: Duration::from_seconds(7), ..Policy::default() };
+    let expected = Settings { policy: policy.clone(), ..Settings::default() };
+    assert_eq!(Settings::from(policy), expected);
+}
+
+#[test]
 fn whoever_waits_for_a_store_that_stops_is_told() {
     let hands = Hands::start();
     let journal = Watched::that_fails_for_good();
@@ -369,4 +376,25 @@ fn what_ended_long_ago_is_forgotten_with_its_key() {
     hands.pass(1);
     store.submit(advertise("4", "1Gi", &hands)).unwrap();
     assert_eq!(journal.contents().reservations.len(), 0);
+}
+
+#[test]
+fn what_was_done_is_counted() {
+    let hands = Hands::start();
+    let journal = Watched::new();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    let short = Terms { duration: Some(Duration::from_seconds(30)), ..Terms::default() };
+    store.submit(reserve_with(1, "1", short)).unwrap();
+    store.submit(reserve(2, "1")).unwrap();
+    journal.fail_after(0);
+    store.submit(reserve(3, "1")).unwrap_err();
+    hands.pass(8 * 24 * 60 * 60);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    hands.pass(8 * 24 * 60 * 60);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    let counted = store.meters().read();
+    assert_eq!((counted.granted, counted.expired, counted.retired), (2, 1, 1));
+    assert_eq!((counted.failed_commits, counted.became_stale), (1, 2));
+    assert!(counted.commits >= 5 && counted.changes > counted.commits, "{counted:?}");
 }

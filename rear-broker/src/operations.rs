@@ -1,0 +1,69 @@
+//! The listeners of the operator: metrics and probes, without secrets and without certificates.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::listen::stopped;
+use crate::metrics::Metrics;
+
+/// The format of Prometheus with types, as its clients name it.
+const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Where a listener of the operator is: `:8080` for all interfaces, `127.0.0.1:8080` for one, `0` for none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BindAddress(pub Option<SocketAddr>);
+
+/// A text that is no address to listen on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("an address is HOST:PORT, :PORT for all interfaces, or 0 for none")]
+pub struct BindAddressError;
+
+impl FromStr for BindAddress {
+    type Err = BindAddressError;
+
+    fn from_str(text: &str) -> Result<Self, BindAddressError> {
+        if text == "0" {
+            return Ok(Self(None));
+        }
+        let address = match text.strip_prefix(':') {
+            Some(port) => port
+                .parse()
+                .ok()
+                .map(|port| SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), port)),
+            None => text.parse().ok(),
+        };
+        address.map(|address| Self(Some(address))).ok_or(BindAddressError)
+    }
+}
+
+/// `/metrics`.
+pub fn metrics(metrics: Arc<Metrics>) -> Router {
+    Router::new().route("/metrics", get(show)).with_state(metrics)
+}
+
+async fn show(State(metrics): State<Arc<Metrics>>) -> Response {
+    match metrics.text() {
+        Ok(text) => ([(CONTENT_TYPE, METRICS_TYPE)], text).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+/// Answers until it is time to stop.
+pub async fn run(socket: TcpListener, router: Router, mut stopping: watch::Receiver<bool>) {
+    let serving = axum::serve(socket, router)
+        .with_graceful_shutdown(async move { stopped(&mut stopping).await });
+    if let Err(error) = serving.await {
+        tracing::error!(error = &error as &dyn std::error::Error, "a listener ended");
+    }
+}

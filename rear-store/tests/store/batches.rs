@@ -1,0 +1,55 @@
+//! How much goes into one batch: all that waits, up to a number of bytes.
+
+use std::thread;
+
+use rear_engine::advertisement::{Consumed, Holding, MAX_CONSUMERS};
+use rear_engine::testing::{advertisement, ask, cluster, id, resources};
+use rear_engine::{Command, Resources};
+
+use super::stage::{Hands, Watched, reserve, start};
+
+/// How many commits these commands take when all of them wait while something else is committed.
+fn commits_for(commands: Vec<Command>) -> usize {
+    let (hands, (journal, open)) = (Hands::start(), Watched::gated());
+    let store = start(journal.clone(), &hands);
+    store.submit_with(advertise("p", &hands, 0, 0), |_| {});
+    while journal.commits() == 0 {
+        thread::yield_now();
+    }
+    for command in commands {
+        store.submit_with(command, |outcome| drop(outcome.unwrap()));
+    }
+    for _ in 0..100 {
+        open.send(()).unwrap();
+    }
+    drop(store);
+    journal.commits() - 1
+}
+
+/// An advertisement that says what so many others consume, and that so many promises are kept.
+fn advertise(name: &str, hands: &Hands, consumers: usize, held: u128) -> Command {
+    let mut told = advertisement("1000", "1000Gi", hands.now());
+    let consumer = |number| (cluster(&format!("c-{number}")), Resources::NONE);
+    told.consumed = Consumed::new((0..consumers).map(consumer)).unwrap();
+    let ask = ask("r", resources("1m", "1Mi"));
+    let promise = |number| Holding { reservation: id(number), ask: ask.clone(), expires_at: None };
+    let holding = (held > 0).then(|| (1..=held).map(promise).collect());
+    Command::Advertise { cluster: cluster(name), advertisement: Box::new(told), holding }
+}
+
+#[test]
+fn small_commands_that_wait_together_are_one_batch() {
+    assert_eq!(commits_for((1..=4000).map(|number| reserve(number, "1m")).collect()), 1);
+}
+
+#[test]
+fn large_commands_are_spread_over_batches() {
+    let hands = Hands::start();
+    let names: Vec<String> = (0..10).map(|number| format!("p-{number}")).collect();
+    let ten = |consumers, held| {
+        names.iter().map(|name| advertise(name, &hands, consumers, held)).collect()
+    };
+    assert_eq!(commits_for(ten(10, 10)), 1);
+    assert_eq!(commits_for(ten(MAX_CONSUMERS, 0)), 2, "a megabyte each: five reach the limit");
+    assert_eq!(commits_for(ten(0, 2046)), 3, "a mebibyte each: four are the limit");
+}
