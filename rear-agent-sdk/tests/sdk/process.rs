@@ -79,13 +79,20 @@ fn spawn(folder: &Path) -> (Child, SocketAddr) {
         .arg("--http-cert-path")
         .arg(folder.join("certs"))
         .args(["--http-port", "0", "--http-address", "127.0.0.1"])
+        .args(["--metrics-bind-address", "0"])
         .env("NO_COLOR", "1")
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let said = lines.find(|line| line.contains("address=")).expect("it does not serve");
-    let address = said.split("address=").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    let mut said = String::new();
+    let address = loop {
+        let Some(line) = lines.next() else { panic!("it does not serve:\n{said}") };
+        if let Some((_, rest)) = line.split_once("address=") {
+            break rest.split(' ').next().unwrap().to_owned();
+        }
+        said.push_str(&format!("{line}\n"));
+    };
     // Nobody reads on: a full pipe would stop it.
     thread::spawn(move || lines.for_each(drop));
     (child, address.parse().unwrap())
