@@ -91,7 +91,7 @@ fn spawn(folder: &Path) -> (Child, SocketAddr) {
         if let Some((_, rest)) = line.split_once("address=") {
             break rest.split(' ').next().unwrap().to_owned();
         }
-        said.push_str(&format!("{line}\n"));
+        said.extend([line.as_str(), "\n"]);
     };
     // Nobody reads on: a full pipe would stop it.
     thread::spawn(move || lines.for_each(drop));
