@@ -1,0 +1,150 @@
+//! Follows the instructions of one side: observes, decides what differs, has it done.
+
+use std::convert::Infallible;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::sleep;
+use tracing::{info, warn};
+
+use super::{Agent, Parts, Wish};
+use crate::communicator::{Level, Reservation, Role};
+use crate::error::{Chain, Error};
+use crate::handler::{NotKept, Step, steps};
+use crate::watch::Watch;
+
+pub(super) struct Follower {
+    parts: Arc<Parts>,
+    role: Role,
+    watch: Watch,
+    wish: mpsc::Sender<Wish>,
+    pause: Duration,
+    /// The life of the ledger in which the broker has been told what is kept.
+    told_in: Option<u64>,
+}
+
+impl Follower {
+    pub(super) fn new(agent: &Agent, role: Role, wish: mpsc::Sender<Wish>) -> Self {
+        let parts = agent.parts.clone();
+        let watch = Watch::new(parts.communicator.clone(), role);
+        Self { parts, role, watch, wish, pause: agent.pause, told_in: None }
+    }
+
+    /// Until the communicator is closed.
+    pub(super) async fn run(&mut self) -> Result<Infallible, Error> {
+        let mut unfinished: Option<Level> = None;
+        loop {
+            let level = match unfinished.take() {
+                None => self.watch.next().await,
+                // News replaces what could not be done; without news it is tried again.
+                Some(level) => tokio::select! {
+                    news = self.watch.next() => news,
+                    () = sleep(self.pause) => Ok(level),
+                },
+            };
+            let level = match level {
+                Ok(level) => self.settled(level).await,
+                Err(error) => Err(error),
+            };
+            match level {
+                Ok(level) => unfinished = (!self.reconcile(&level).await).then_some(level),
+                Err(Error::Closed) => return Err(Error::Closed),
+                // A broker of the earlier system tells providers only.
+                Err(Error::Unsupported { .. }) => return pending().await,
+                Err(error) => {
+                    warn!(role = %self.role, error = %Chain(&error), remedy = error.remedy(), "no instructions");
+                    sleep(self.pause).await;
+                }
+            }
+        }
+    }
+
+    /// A level in which the broker can know all that this provider keeps. After a restore the broker has forgotten
+    /// promises, and learns of them from the provider: what it has not been told must not be given back.
+    async fn settled(&mut self, mut level: Level) -> Result<Level, Error> {
+        let life = |level: &Level| level.revision.map(|revision| revision.incarnation);
+        while self.role == Role::Provider && life(&level) != self.told_in {
+            let seen = life(&level);
+            self.have_it_told().await;
+            level = self.parts.communicator.instructions(self.role, None).await?;
+            if life(&level) == seen {
+                self.told_in = seen;
+            }
+        }
+        Ok(level)
+    }
+
+    /// Ends when the state has been published after this moment.
+    async fn have_it_told(&self) {
+        loop {
+            let (told, done) = oneshot::channel();
+            // Both end only together with the agent, or when an attempt failed.
+            if self.wish.send(Some(told)).await.is_ok() && done.await.is_ok() {
+                return;
+            }
+            sleep(self.pause).await;
+        }
+    }
+
+    /// Whether all that differs has been done.
+    async fn reconcile(&self, level: &Level) -> bool {
+        let kept = match self.parts.handler.kept(self.role).await {
+            Ok(kept) => kept,
+            Err(error) => {
+                warn!(role = %self.role, error = %Chain(&*error), "what is kept is not known");
+                return false;
+            }
+        };
+        let steps = steps(&level.instructions, &kept);
+        let mut done = true;
+        for step in &steps {
+            done &= self.take(step).await;
+        }
+        if !steps.is_empty() && self.role == Role::Provider {
+            // A wish that waits already says the same.
+            drop(self.wish.try_send(None));
+        }
+        done
+    }
+
+    async fn take(&self, step: &Step) -> bool {
+        let outcome = match step {
+            Step::GiveBack(promise) => {
+                info!(role = %self.role, id = promise.id, "given back");
+                let undone = self.parts.handler.give_back(self.role, promise).await;
+                undone.map_err(NotKept::Failed)
+            }
+            Step::Keep(promise) => {
+                info!(role = %self.role, id = promise.id, "kept");
+                self.parts.handler.keep(self.role, promise).await
+            }
+        };
+        let (Step::GiveBack(promise) | Step::Keep(promise)) = step;
+        match outcome {
+            Ok(()) => true,
+            Err(NotKept::Refused(reason)) => self.refuse(promise, &reason).await,
+            Err(error) => {
+                warn!(role = %self.role, id = promise.id, error = %Chain(&error), "tried again later");
+                false
+            }
+        }
+    }
+
+    /// The other side is told, through the broker.
+    async fn refuse(&self, promise: &Reservation, reason: &str) -> bool {
+        let communicator = &self.parts.communicator;
+        let told = match self.role {
+            Role::Provider => communicator.reject(&promise.id, reason).await,
+            Role::Requester => communicator.release(&promise.id).await,
+        };
+        match told {
+            Ok(_) => true,
+            Err(error) => {
+                warn!(id = promise.id, error = %Chain(&error), remedy = error.remedy(), "not refused");
+                !error.is_transient()
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Says what the cluster has: on the schedule, when it has changed, and when a promise was put into effect.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rear_api::problem::Code;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, sleep_until};
+use tracing::{debug, warn};
+
+use super::{Agent, Parts, Schedule, Wish};
+use crate::clock::now;
+use crate::collector::{Order, Snapshot};
+use crate::communicator::{Reservation, Role};
+use crate::error::{Chain, Error, Source};
+
+pub(super) struct Publisher {
+    parts: Arc<Parts>,
+    schedule: Schedule,
+    debounce: Duration,
+    pause: Duration,
+    wishes: mpsc::Receiver<Wish>,
+    order: Order,
+    /// What was published last.
+    said: Option<(Snapshot, Vec<Reservation>)>,
+}
+
+/// Why it is time to look.
+enum Due {
+    Schedule,
+    Changed,
+    Wished(Wish),
+}
+
+impl Publisher {
+    /// Takes the next epoch and publishes for the first time.
+    pub(super) async fn start(agent: &Agent, wishes: mpsc::Receiver<Wish>) -> Result<Self, Error> {
+        let mut publisher = Self {
+            parts: agent.parts.clone(),
+            schedule: agent.schedule,
+            debounce: agent.debounce,
+            pause: agent.pause,
+            wishes,
+            order: Order { epoch: 0, sequence: 0 },
+            said: None,
+        };
+        while let Err(error) = publisher.begin().await {
+            if !error.is_transient() {
+                return Err(error);
+            }
+            publisher.failed(&error);
+            sleep(publisher.pause).await;
+        }
+        Ok(publisher)
+    }
+
+    async fn begin(&mut self) -> Result<(), Error> {
+        let theirs = self.shown_epoch().await?;
+        self.order = Order { epoch: theirs.saturating_add(1), sequence: 0 };
+        self.publish(true).await
+    }
+
+    async fn shown_epoch(&self) -> Result<u64, Error> {
+        let shown = self.parts.communicator.advertisement(&self.parts.cluster).await?;
+        Ok(shown.and_then(|shown| shown.epoch).unwrap_or(0))
+    }
+
+    /// Until a newer agent takes over, or the communicator is closed.
+    pub(super) async fn run(&mut self) -> Result<Infallible, Error> {
+        let mut next = self.next_time();
+        loop {
+            let due = self.due(next).await;
+            if matches!(due, Due::Changed) {
+                sleep(self.debounce).await;
+            }
+            let outcome = self.publish(!matches!(due, Due::Changed)).await;
+            next = self.next_time();
+            match (outcome, due) {
+                (Ok(()), Due::Wished(Some(told))) => {
+                    // Whoever wished it may have stopped waiting.
+                    let _ = told.send(());
+                }
+                (Ok(()), _) => {}
+                (Err(error @ (Error::Replaced { .. } | Error::Closed)), _) => return Err(error),
+                (Err(error), _) => {
+                    self.failed(&error);
+                    next = next.min(Instant::now() + self.pause);
+                }
+            }
+        }
+    }
+
+    fn next_time(&self) -> Instant {
+        let (_, chance) = uuid::Uuid::new_v4().as_u64_pair();
+        Instant::now() + self.schedule.until_next(now(), chance)
+    }
+
+    async fn due(&mut self, next: Instant) -> Due {
+        tokio::select! {
+            () = sleep_until(next) => Due::Schedule,
+            () = self.parts.collector.changed() => Due::Changed,
+            Some(wish) = self.wishes.recv() => Due::Wished(wish),
+        }
+    }
+
+    /// Collects, and publishes if it must be or if something is new.
+    async fn publish(&mut self, must: bool) -> Result<(), Error> {
+        let found = self.look().await.map_err(|source| Error::Local { source })?;
+        if !must && self.said.as_ref() == Some(&found) {
+            return Ok(());
+        }
+        match self.tell(&found).await {
+            Err(Error::Refused(refused)) if refused.code == Some(Code::Outdated) => {
+                self.overtake().await?;
+                self.tell(&found).await?;
+            }
+            outcome => outcome?,
+        }
+        self.said = Some(found);
+        Ok(())
+    }
+
+    /// What the cluster has and keeps.
+    async fn look(&self) -> Result<(Snapshot, Vec<Reservation>), Source> {
+        let snapshot = self.parts.collector.collect().await?;
+        Ok((snapshot, self.parts.handler.kept(Role::Provider).await?))
+    }
+
+    async fn tell(&mut self, (snapshot, kept): &(Snapshot, Vec<Reservation>)) -> Result<(), Error> {
+        self.order.sequence += 1;
+        let told = snapshot.told(&self.parts.cluster, kept, self.order, now());
+        let answer = self.parts.communicator.publish(&told).await?;
+        debug!(sequence = self.order.sequence, "published");
+        self.still_ours(answer.advertisement.epoch.unwrap_or(0))
+    }
+
+    /// Another advertisement is newer. An agent with a higher epoch has taken over; one with the same epoch started in
+    /// the same moment as this one, which takes the next, so that the other stops.
+    async fn overtake(&mut self) -> Result<(), Error> {
+        self.still_ours(self.shown_epoch().await?)?;
+        warn!(epoch = self.order.epoch, "another agent speaks for this cluster: taking over");
+        self.order = Order { epoch: self.order.epoch.saturating_add(1), sequence: 0 };
+        Ok(())
+    }
+
+    fn still_ours(&self, theirs: u64) -> Result<(), Error> {
+        let ours = self.order.epoch;
+        if theirs > ours { Err(Error::Replaced { ours, theirs }) } else { Ok(()) }
+    }
+
+    fn failed(&self, error: &Error) {
+        warn!(cluster = %self.parts.cluster, error = %Chain(error), remedy = error.remedy(), "not published");
+    }
+}

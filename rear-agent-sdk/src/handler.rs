@@ -1,0 +1,65 @@
+//! What a cluster does about its promises: the half of an agent that acts.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use thiserror::Error;
+
+use crate::collector::Doing;
+use crate::communicator::{Reservation, Role};
+use crate::error::Source;
+
+/// Acts on instructions.
+///
+/// The agent compares what the broker wants with [`kept`](Self::kept) and asks for the difference. So each promise is
+/// handed over at least once, and no more once it is among what is kept: remember it where a restart finds it, in the
+/// same step that puts it into effect, or make the effect one that can be repeated.
+pub trait InstructionHandler: Send + Sync + 'static {
+    /// What is in effect on a side. As a [provider](Role::Provider), this is also told to the broker, which after the
+    /// loss of its data learns from it what it had promised.
+    fn kept(&self, role: Role) -> Doing<'_, Vec<Reservation>>;
+
+    /// As a provider: keep this aside. As a [requester](Role::Requester): use that cluster. It is asked again when the
+    /// amounts or the end have changed.
+    fn keep<'a>(&'a self, role: Role, promise: &'a Reservation) -> Keeping<'a>;
+
+    /// The promise has ended: undo it.
+    fn give_back<'a>(&'a self, role: Role, promise: &'a Reservation) -> Doing<'a, ()>;
+}
+
+/// A promise that is being put into effect.
+pub type Keeping<'a> = Pin<Box<dyn Future<Output = Result<(), NotKept>> + Send + 'a>>;
+
+/// Why a promise is not in effect.
+#[derive(Debug, Error)]
+pub enum NotKept {
+    /// It cannot be, for this reason: the agent rejects it (as a provider) or releases it (as a requester).
+    #[error("{0}")]
+    Refused(String),
+    /// Not this time: it is asked again.
+    #[error("it could not be put into effect")]
+    Failed(#[source] Source),
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Step {
+    GiveBack(Reservation),
+    Keep(Reservation),
+}
+
+/// From what is kept to what is wanted: what frees capacity first.
+pub(crate) fn steps(wanted: &[Reservation], kept: &[Reservation]) -> Vec<Step> {
+    let is_wanted = |kept: &&Reservation| wanted.iter().any(|wanted| wanted.id == kept.id);
+    let is_kept = |wanted: &&Reservation| kept.iter().any(|kept| same_terms(kept, wanted));
+    let ended = kept.iter().filter(|kept| !is_wanted(kept)).cloned().map(Step::GiveBack);
+    let new = wanted.iter().filter(|wanted| !is_kept(wanted)).cloned().map(Step::Keep);
+    ended.chain(new).collect()
+}
+
+/// Whether nothing has changed that a side would act on.
+fn same_terms(left: &Reservation, right: &Reservation) -> bool {
+    left.id == right.id
+        && left.requested_resources == right.requested_resources
+        && left.status.expires_at == right.status.expires_at
+}

@@ -1,0 +1,207 @@
+//! The HTTP transport: JSON over mTLS, to a broker of version 1 or of the earlier system.
+//!
+//! What it promises beyond the [trait](crate::communicator): a deadline on everything; few, spaced repetitions of what
+//! is transient and safe to repeat; the certificate folder is read again when it has changed; no proxy and no redirect
+//! is followed.
+
+mod call;
+mod connection;
+mod credentials;
+mod diagnose;
+mod events;
+mod failure;
+mod kind;
+mod operations;
+mod retry;
+
+use std::path::PathBuf;
+
+use reqwest::{Method, Url};
+use serde::Serialize;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use crate::communicator::{IdempotencyKey, Intent, Reservation, ReservationRequest};
+use crate::error::{Chain, Error};
+use call::{Call, Reply};
+use connection::Connection;
+use diagnose::certificate_trouble;
+use kind::{Kind, Learnt};
+use retry::pause_after;
+
+/// Speaks to a broker over HTTPS, with the certificate of a cluster.
+///
+/// ```no_run
+/// use rear_agent_sdk::{BrokerCommunicator, HttpCommunicator};
+///
+/// # async fn example() -> Result<(), rear_agent_sdk::Error> {
+/// let broker = HttpCommunicator::new("https://broker.example:8443", "/etc/rear/certs")?;
+/// broker.ping().await?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct HttpCommunicator {
+    base: Url,
+    connection: Connection,
+    learnt: Learnt,
+    closed: watch::Sender<bool>,
+}
+
+impl HttpCommunicator {
+    /// To the broker at `https://HOST:PORT`, with `tls.crt`, `tls.key` and `ca.crt` from a folder.
+    pub fn new(address: &str, certificates: impl Into<PathBuf>) -> Result<Self, Error> {
+        let unusable = || Error::Address { address: address.to_owned() };
+        let base = Url::parse(address).map_err(|_| unusable())?;
+        if base.scheme() != "https" || !base.has_host() {
+            return Err(unusable());
+        }
+        Ok(Self {
+            base,
+            connection: Connection::new(certificates.into())?,
+            learnt: Learnt::default(),
+            closed: watch::Sender::new(false),
+        })
+    }
+
+    /// The address of something; whatever an id contains stays one part of the path.
+    fn url(&self, path: &[&str], query: &[(&str, &str)]) -> Url {
+        let mut url = self.base.clone();
+        if let Ok(mut parts) = url.path_segments_mut() {
+            parts.clear().extend(path);
+        }
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        url
+    }
+
+    fn api(&self, path: &[&str], query: &[(&str, &str)]) -> Url {
+        self.url(&[&["api", "v1"], path].concat(), query)
+    }
+
+    /// Sends it once, or once more if the certificate was not accepted and has just been rotated: then nothing was
+    /// executed.
+    async fn once(&self, call: &Call) -> Result<Reply, Error> {
+        let mut outcome = self.attempt(call).await;
+        if matches!(outcome, Err(Error::NoCertificate { .. } | Error::ClockSkew { .. }))
+            && self.connection.reload()
+        {
+            outcome = self.attempt(call).await;
+        }
+        self.learnt.learn(&outcome);
+        outcome
+    }
+
+    async fn attempt(&self, call: &Call) -> Result<Reply, Error> {
+        let client = self.connection.client();
+        let mut closed = self.closed.subscribe();
+        tokio::select! {
+            biased;
+            _ = closed.wait_for(|closed| *closed) => Err(Error::Closed),
+            outcome = call.send(&client) => outcome,
+        }
+    }
+
+    /// For what may be repeated safely.
+    async fn repeatedly(&self, call: &Call) -> Result<Reply, Error> {
+        let mut attempt = 0;
+        loop {
+            let error = match self.once(call).await {
+                Ok(reply) => return Ok(reply),
+                Err(error) => error,
+            };
+            self.pause(error, attempt).await?;
+            attempt += 1;
+        }
+    }
+
+    /// Waits for the next attempt, if there should be one; else the error, with what can be found out about it.
+    async fn pause(&self, error: Error, attempt: u32) -> Result<(), Error> {
+        if let Some(pause) = pause_after(&error, attempt) {
+            sleep(pause).await;
+            return Ok(());
+        }
+        if !matches!(error, Error::Interrupted { .. }) {
+            return Err(error);
+        }
+        let trouble = certificate_trouble(self.connection.tls()?, &self.base).await;
+        Err(trouble.unwrap_or(error))
+    }
+
+    async fn get(&self, operation: &'static str, url: Url) -> Result<Reply, Error> {
+        self.repeatedly(&Call::new(operation, Method::GET, url)).await
+    }
+
+    /// A follow-up, which may be repeated: it names the state that it wants.
+    async fn say(
+        &self,
+        operation: &'static str,
+        method: Method,
+        path: &[&str],
+        body: Option<Vec<u8>>,
+    ) -> Result<Reservation, Error> {
+        self.kind().await?.must_be_current(operation)?;
+        let call = Call { body, ..Call::new(operation, method, self.api(path, &[])) };
+        self.repeatedly(&call).await?.read()
+    }
+
+    /// Which broker this is.
+    async fn kind(&self) -> Result<Kind, Error> {
+        if let Some(kind) = self.learnt.kind() {
+            return Ok(kind);
+        }
+        let reply = self.get("health", self.url(&["healthz"], &[])).await?;
+        Ok(if reply.revision.is_some() { Kind::Current } else { Kind::Earlier })
+    }
+
+    /// Asks under one key until the answer is known; a broker that has no keys is asked once.
+    async fn lock(
+        &self,
+        request: &ReservationRequest,
+        intent: &Intent,
+    ) -> Result<Reservation, Error> {
+        let key: &IdempotencyKey = intent.key();
+        let url = self.api(&["reservations"], &[]);
+        let call = Call {
+            body: Some(text(request)?),
+            key: Some(key.clone()),
+            ..Call::new("reservations", Method::POST, url)
+        };
+        let mut attempt = 0;
+        let mut lost: Option<String> = None;
+        loop {
+            let kind = self.kind().await?;
+            kind.must_understand(request)?;
+            // Another broker listens now than the one that was asked first.
+            if let (Kind::Earlier, Some(why)) = (kind, &lost) {
+                return Err(Error::OutcomeUnknown { source: why.as_str().into() });
+            }
+            let error = match self.once(&call).await {
+                Ok(reply) => return reply.read(),
+                Err(error) => error,
+            };
+            if kind == Kind::Earlier && !error.was_not_sent() {
+                return Err(outcome(error));
+            }
+            let sent = !error.was_not_sent();
+            let why = Chain(&error).to_string();
+            self.pause(error, attempt).await?;
+            lost = lost.or(sent.then_some(why));
+            attempt += 1;
+        }
+    }
+}
+
+/// Whether an error of a request that is not repeated leaves open what became of it.
+fn outcome(error: Error) -> Error {
+    match error {
+        Error::Interrupted { .. } | Error::TimedOut { .. } | Error::Garbage { .. } => {
+            Error::OutcomeUnknown { source: error.into() }
+        }
+        known => known,
+    }
+}
+
+fn text(body: &impl Serialize) -> Result<Vec<u8>, Error> {
+    serde_json::to_vec(body).map_err(|error| Error::Garbage { detail: error.to_string() })
+}

@@ -1,0 +1,149 @@
+//! From what went wrong on a connection, or what a broker refused, to an error that tells what to do.
+
+use std::error::Error as StdError;
+use std::io;
+use std::time::Duration;
+
+use rear_api::problem::{Code, Problem};
+use rustls::{AlertDescription, CertificateError};
+
+use crate::error::{Error, Refused, Source};
+
+/// The longest text of someone else's that is told on: a page of a proxy is no explanation.
+const MAX_DETAIL: usize = 300;
+
+/// An answer that did not come.
+pub(super) fn lost(error: reqwest::Error) -> Error {
+    match handshake(&error) {
+        Some(refused) => refused.into_error(error.into()),
+        None if error.is_connect() => Error::Unreachable { source: error.into() },
+        None => Error::Interrupted { source: error.into() },
+    }
+}
+
+/// What is wrong with a certificate, if that is why a connection could not be made.
+pub(super) fn of_handshake(error: Source) -> Option<Error> {
+    handshake(&*error).map(|refused| refused.into_error(error))
+}
+
+/// What a broker's alert says about our certificate; without words, that it is not valid at this time.
+const ALERTS: [(AlertDescription, Option<&str>); 9] = [
+    (AlertDescription::CertificateExpired, None),
+    (AlertDescription::CertificateRequired, Some("it wants one")),
+    (AlertDescription::UnknownCA, Some("it does not know who signed it")),
+    (AlertDescription::CertificateRevoked, Some("it was revoked")),
+    (AlertDescription::BadCertificate, Some(NOT_FOR_CLUSTERS)),
+    (AlertDescription::UnsupportedCertificate, Some(NOT_FOR_CLUSTERS)),
+    (AlertDescription::CertificateUnknown, Some(NOT_FOR_CLUSTERS)),
+    (AlertDescription::DecryptError, Some(NOT_FOR_CLUSTERS)),
+    (AlertDescription::AccessDenied, Some(NOT_FOR_CLUSTERS)),
+];
+
+const NOT_FOR_CLUSTERS: &str = "it is not one for clusters of this broker";
+
+/// What a failed handshake means.
+enum Handshake {
+    UnknownAuthority,
+    OtherName,
+    ClockSkew,
+    NotAccepted(&'static str),
+}
+
+impl Handshake {
+    fn of(error: &rustls::Error) -> Option<Self> {
+        match error {
+            rustls::Error::InvalidCertificate(why) => Self::of_broker(why),
+            rustls::Error::AlertReceived(alert) => Self::of_alert(*alert),
+            _ => None,
+        }
+    }
+
+    /// What is wrong with the broker's certificate.
+    fn of_broker(why: &CertificateError) -> Option<Self> {
+        match why {
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+                Some(Self::UnknownAuthority)
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                Some(Self::OtherName)
+            }
+            CertificateError::Expired
+            | CertificateError::ExpiredContext { .. }
+            | CertificateError::NotValidYet
+            | CertificateError::NotValidYetContext { .. } => Some(Self::ClockSkew),
+            _ => None,
+        }
+    }
+
+    /// What the broker finds wrong with ours.
+    fn of_alert(alert: AlertDescription) -> Option<Self> {
+        let known = ALERTS.iter().find(|(known, _)| *known == alert);
+        known.map(|(_, meaning)| meaning.map_or(Self::ClockSkew, Self::NotAccepted))
+    }
+
+    fn into_error(self, source: Source) -> Error {
+        match self {
+            Self::UnknownAuthority => Error::UnknownAuthority { source },
+            Self::OtherName => Error::OtherName { source },
+            Self::ClockSkew => Error::ClockSkew { source },
+            Self::NotAccepted(detail) => Error::NoCertificate { detail: detail.to_owned() },
+        }
+    }
+}
+
+/// What TLS says, wherever in the chain it stands. An IO error hides its contents from the chain, and HTTP/2 keeps
+/// only their text.
+fn handshake(error: &(dyn StdError + 'static)) -> Option<Handshake> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(tls) = error.downcast_ref() {
+            return Handshake::of(tls);
+        }
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        if let Some(alert) = inner.and_then(|inner| alert_in(&inner.to_string())) {
+            return Handshake::of_alert(alert);
+        }
+        next = match inner {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
+    }
+    None
+}
+
+fn alert_in(text: &str) -> Option<AlertDescription> {
+    let says_so =
+        |alert: &AlertDescription| rustls::Error::AlertReceived(*alert).to_string() == text;
+    ALERTS.iter().map(|(alert, _)| *alert).find(says_so)
+}
+
+/// An answer that was no success.
+pub(super) fn refusal(
+    operation: &'static str,
+    status: u16,
+    retry_after: Option<Duration>,
+    body: &[u8],
+) -> Error {
+    let problem: Problem = rear_api::body::read_answer(body).unwrap_or_default();
+    let code = problem.known_code();
+    let detail = detail(&problem, status);
+    match (status, code) {
+        (401, _) => Error::NoCertificate { detail },
+        (403, Some(Code::OtherCluster) | None) => Error::OtherCluster { detail },
+        (404, Some(Code::NotFound)) | (405 | 501, _) => Error::Unsupported { operation },
+        (404, _) => Error::NotFound { detail },
+        (410, _) => Error::Restored,
+        (429, _) => Error::Busy { detail, retry_after },
+        (408 | 500..=599, _) => Error::Unavailable { status, detail, retry_after },
+        (400..=499, _) => {
+            let candidates = problem.candidates.unwrap_or_default();
+            Refused::new(status, code, detail, candidates).into()
+        }
+        _ => Error::Garbage { detail: format!("status {status}") },
+    }
+}
+
+fn detail(problem: &Problem, status: u16) -> String {
+    let text: String = problem.text().chars().take(MAX_DETAIL).collect();
+    if text.is_empty() { format!("status {status}") } else { text }
+}

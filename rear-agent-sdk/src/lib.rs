@@ -1,0 +1,82 @@
+//! Brings a cluster of any kind to a REAR broker: says what it has, asks for what it needs, and acts on what was promised.
+//!
+//! An agent is a [collector](ResourceCollector), which looks at the cluster, and a [handler](InstructionHandler), which
+//! acts on promises; the [`Agent`] does the rest. This one lends four cores and keeps its promises in memory:
+//!
+//! ```no_run
+//! use std::sync::{Arc, Mutex};
+//!
+//! use rear_agent_sdk::communicator::{Reservation, Role};
+//! use rear_agent_sdk::{
+//!     Agent, Doing, HttpCommunicator, InstructionHandler, Keeping, ResourceCollector, Snapshot,
+//! };
+//! use rear_engine::Resources;
+//!
+//! struct FourCores;
+//!
+//! impl ResourceCollector for FourCores {
+//!     fn collect(&self) -> Doing<'_, Snapshot> {
+//!         Box::pin(async {
+//!             let all = Resources::parse("4", "8Gi", None, None).expect("these are quantities");
+//!             Ok(Snapshot { capacity: all, allocatable: all, ..Snapshot::default() })
+//!         })
+//!     }
+//! }
+//!
+//! #[derive(Default)]
+//! struct Promises(Mutex<Vec<(Role, Reservation)>>);
+//!
+//! impl InstructionHandler for Promises {
+//!     fn kept(&self, role: Role) -> Doing<'_, Vec<Reservation>> {
+//!         let kept = self.0.lock().expect("nobody panics").clone();
+//!         let of_role = kept.into_iter().filter(move |(side, _)| *side == role);
+//!         Box::pin(async { Ok(of_role.map(|(_, promise)| promise).collect()) })
+//!     }
+//!
+//!     fn keep<'a>(&'a self, role: Role, promise: &'a Reservation) -> Keeping<'a> {
+//!         Box::pin(async move {
+//!             let mut kept = self.0.lock().expect("nobody panics");
+//!             kept.retain(|(_, known)| known.id != promise.id);
+//!             kept.push((role, promise.clone()));
+//!             Ok(())
+//!         })
+//!     }
+//!
+//!     fn give_back<'a>(&'a self, _: Role, promise: &'a Reservation) -> Doing<'a, ()> {
+//!         Box::pin(async {
+//!             self.0.lock().expect("nobody panics").retain(|(_, known)| known.id != promise.id);
+//!             Ok(())
+//!         })
+//!     }
+//! }
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let broker = Arc::new(HttpCommunicator::new("https://broker.example:8443", "/etc/rear/certs")?);
+//! let agent = Agent::builder("rome".parse()?, broker, FourCores, Promises::default()).build();
+//! agent.run(std::future::pending()).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! To ask for capacity needs no agent: [`BrokerCommunicator::reserve`] with an [`Intent`]. Every [`Error`] says whether
+//! it [is transient](Error::is_transient) and what a person [can do](Error::remedy) about it.
+//!
+//! A transport of another kind is an implementation of [`BrokerCommunicator`].
+
+pub mod agent;
+mod clock;
+mod collector;
+pub mod communicator;
+mod error;
+mod handler;
+pub mod http;
+mod watch;
+
+pub use agent::{Agent, Schedule};
+pub use clock::now;
+pub use collector::{Doing, ResourceCollector, Snapshot};
+pub use communicator::{BrokerCommunicator, Intent, request};
+pub use error::{Chain, Error, Refused, Source};
+pub use handler::{InstructionHandler, Keeping, NotKept};
+pub use http::HttpCommunicator;
+pub use watch::Watch;

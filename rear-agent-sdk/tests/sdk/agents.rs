@@ -1,0 +1,184 @@
+//! The agent loop at a real broker: what is promised is in effect once, and what has ended is given back.
+
+use std::time::Duration;
+
+use rear_agent_sdk::communicator::Role;
+use rear_agent_sdk::{BrokerCommunicator, Error, Intent};
+use rear_api::problem::Code;
+use rear_api::reservation::PhaseName;
+
+use super::bodies::request;
+use super::cluster::{Cluster, within};
+use super::pki::Authority;
+use super::process::{Broker, connect};
+use super::proxy::Proxy;
+use super::stand_in::StandIn;
+
+/// Until the cluster is known to have so many cores.
+async fn shown_with(broker: &impl BrokerCommunicator, cluster: &str, cpu: &str) {
+    let cluster = cluster.parse().unwrap();
+    within(async {
+        loop {
+            let shown = broker.advertisement(&cluster).await.unwrap();
+            if shown.is_some_and(|shown| shown.resources.allocatable.cpu.0 == cpu) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_sides_put_a_promise_into_effect_and_give_it_back() {
+    let broker = Broker::start();
+    let (rome, paris) = (Cluster::new("8", "16Gi"), Cluster::new("1", "1Gi"));
+    let of_rome = rome.agent("rome", broker.cluster("rome"));
+    let of_paris = paris.agent("paris", broker.cluster("paris"));
+    shown_with(&*broker.cluster("rome"), "rome", "8").await;
+    let user = broker.cluster("paris");
+    let made = user.reserve(&request("2", "4Gi"), &Intent::new()).await.unwrap();
+    rome.until(|memory| memory.keeps(Role::Provider, &made.id)).await;
+    paris.until(|memory| memory.keeps(Role::Requester, &made.id)).await;
+    user.release(&made.id).await.unwrap();
+    rome.until(|memory| memory.kept.is_empty()).await;
+    paris.until(|memory| memory.kept.is_empty()).await;
+    assert_eq!(rome.with(|memory| memory.asked.clone()), [made.id]);
+    of_rome.stop().await.unwrap();
+    of_paris.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_is_published_without_waiting_for_the_schedule() {
+    let broker = Broker::start();
+    let rome = Cluster::new("8", "16Gi");
+    let agent = rome.agent("rome", broker.cluster("rome"));
+    let looking = broker.cluster("rome");
+    shown_with(&*looking, "rome", "8").await;
+    rome.now_has("6", "16Gi");
+    shown_with(&*looking, "rome", "6").await;
+    agent.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_provider_cannot_keep_is_rejected_with_its_reason() {
+    let broker = Broker::start();
+    let rome = Cluster::new("8", "16Gi");
+    rome.with(|memory| memory.refuses = Some("no peering".to_owned()));
+    let agent = rome.agent("rome", broker.cluster("rome"));
+    shown_with(&*broker.cluster("rome"), "rome", "8").await;
+    let paris = broker.cluster("paris");
+    let mut events = paris.events(None).await.unwrap();
+    let made = paris.reserve(&request("1", "1Gi"), &Intent::new()).await.unwrap();
+    within(events.next()).await.unwrap().unwrap();
+    let ended = within(events.next()).await.unwrap().unwrap().data.reservation.unwrap();
+    assert_eq!((ended.id, ended.status.phase), (made.id, PhaseName::Failed));
+    assert!(ended.status.message.contains("no peering"), "{}", ended.status.message);
+    agent.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_fails_is_tried_until_it_is_in_effect() {
+    let broker = Broker::start();
+    let rome = Cluster::new("8", "16Gi");
+    rome.with(|memory| memory.failures = 3);
+    let agent = rome.agent("rome", broker.cluster("rome"));
+    shown_with(&*broker.cluster("rome"), "rome", "8").await;
+    broker.cluster("paris").reserve(&request("1", "1Gi"), &Intent::new()).await.unwrap();
+    rome.until(|memory| memory.kept.len() == 1).await;
+    assert_eq!(rome.with(|memory| memory.asked.len()), 4);
+    agent.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_was_away_takes_up_what_it_missed() {
+    let broker = Broker::start();
+    let rome = Cluster::new("8", "16Gi");
+    let agent = rome.agent("rome", broker.cluster("rome"));
+    shown_with(&*broker.cluster("rome"), "rome", "8").await;
+    let paris = broker.cluster("paris");
+    let ends = paris.reserve(&request("1", "1Gi"), &Intent::new()).await.unwrap();
+    let stays = paris.reserve(&request("1", "1Gi"), &Intent::new()).await.unwrap();
+    rome.until(|memory| memory.kept.len() == 2).await;
+    agent.stop().await.unwrap();
+    paris.release(&ends.id).await.unwrap();
+    let made = paris.reserve(&request("1", "1Gi"), &Intent::new()).await.unwrap();
+    let agent = rome.agent("rome", broker.cluster("rome"));
+    rome.until(|memory| {
+        let mut kept: Vec<_> = memory.kept.iter().map(|(_, promise)| &promise.id).collect();
+        kept.sort();
+        kept == [&stays.id, &made.id]
+    })
+    .await;
+    // Nothing was handed over twice.
+    assert_eq!(rome.with(|memory| memory.asked.len()), 3);
+    agent.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_that_was_killed_finds_its_agents_again() {
+    let mut broker = Broker::start();
+    let proxy = Proxy::before(broker.address).await;
+    let rome = Cluster::new("8", "16Gi");
+    let agent = rome.agent("rome", broker.cluster_at("rome", proxy.address));
+    shown_with(&*broker.cluster("rome"), "rome", "8").await;
+    broker.cluster("paris").reserve(&request("1", "1Gi"), &Intent::new()).await.unwrap();
+    rome.until(|memory| memory.kept.len() == 1).await;
+    broker.kill();
+    broker.restart();
+    proxy.lead_to(broker.address);
+    broker.cluster("paris").reserve(&request("1", "1Gi"), &Intent::new()).await.unwrap();
+    rome.until(|memory| memory.kept.len() == 2).await;
+    assert_eq!(rome.with(|memory| memory.asked.len()), 2);
+    agent.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newer_copy_of_an_agent_replaces_the_older() {
+    let broker = Broker::start();
+    let rome = Cluster::new("8", "16Gi");
+    let often = Duration::from_millis(100);
+    let older = rome.agent_every("rome", broker.cluster("rome"), often);
+    shown_with(&*broker.cluster("rome"), "rome", "8").await;
+    let newer = rome.agent_every("rome", broker.cluster("rome"), often);
+    let error = within(older.ended).await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::Replaced { ours: 1, theirs: 2 }), "{error:?}");
+    newer.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_with_another_clusters_certificate_ends_at_once() {
+    let broker = Broker::start();
+    let agent = Cluster::new("8", "16Gi").agent("rome", broker.cluster("paris"));
+    let error = within(agent.ended).await.unwrap().unwrap_err();
+    let other = matches!(error, Error::OtherCluster { .. });
+    let refused = matches!(&error, Error::Refused(why) if why.code == Some(Code::OtherCluster));
+    assert!(other || refused, "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_of_the_earlier_system_is_served_too_and_told_what_is_held() {
+    let authority = Authority::new();
+    let broker = StandIn::start(&authority).await;
+    let folder = tempfile::tempdir().unwrap();
+    let cluster = |name: &str| {
+        authority.cluster(name).write(&folder.path().join(name), &authority);
+        connect(broker.address, folder.path().join(name))
+    };
+    let paris = cluster("paris");
+    let made = paris.reserve(&request("1", "1Gi"), &Intent::new()).await.unwrap();
+    let rome = Cluster::new("8", "16Gi");
+    let agent = rome.agent_every("rome", cluster("rome"), Duration::from_millis(100));
+    rome.until(|memory| memory.kept.len() == 1).await;
+    within(async {
+        loop {
+            let kept = broker.state.lock().unwrap().advertisement.clone().unwrap();
+            if kept["holding"][0]["reservationID"] == made.id.as_str() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    agent.stop().await.unwrap();
+}

@@ -1,0 +1,81 @@
+//! Certificates: missing, foreign, expired, rotated.
+
+use std::time::Duration;
+
+use rear_agent_sdk::{BrokerCommunicator, Error, HttpCommunicator};
+
+use super::bodies::{advertise, advertisement};
+use super::cluster::within;
+use super::pki::{Authority, Subject};
+use super::process::{Broker, connect};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_without_a_certificate_names_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let Err(error) = HttpCommunicator::new("https://localhost:1", folder.path()) else {
+        panic!("there is no certificate");
+    };
+    let Error::Credentials { path, .. } = error else { panic!("{error:?}") };
+    assert_eq!(path, folder.path().join("tls.crt"));
+    for address in ["http://localhost:1", "nonsense"] {
+        let refused = HttpCommunicator::new(address, folder.path());
+        assert!(matches!(refused, Err(Error::Address { .. })), "{address}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_of_an_unknown_authority_is_not_spoken_to() {
+    let broker = Broker::start();
+    let foreign = Authority::new();
+    let folder = broker.folder.path().join("foreign");
+    broker.authority.cluster("rome").write(&folder, &foreign);
+    let error = connect(broker.address, folder).ping().await.unwrap_err();
+    assert!(matches!(error, Error::UnknownAuthority { .. }), "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_that_the_broker_does_not_take_is_typed() {
+    let broker = Broker::start();
+    let foreign = Authority::new().cluster("rome");
+    let error = connect(broker.address, broker.files_of(&foreign, "foreign"));
+    let error = error.advertisement(&"rome".parse().unwrap()).await.unwrap_err();
+    assert!(matches!(error, Error::NoCertificate { .. }), "{error:?}");
+    let expired = broker.authority.client(&Subject { expired: true, ..Subject::named(&["rome"]) });
+    let error = connect(broker.address, broker.files_of(&expired, "expired"));
+    let error = error.advertisement(&"rome".parse().unwrap()).await.unwrap_err();
+    assert!(matches!(error, Error::ClockSkew { .. }), "{error:?}");
+    let nobody = broker.authority.client(&Subject::named(&["Not A Cluster"]));
+    let error = connect(broker.address, broker.files_of(&nobody, "nobody"));
+    let error = error.advertisement(&"rome".parse().unwrap()).await.unwrap_err();
+    assert!(matches!(error, Error::NoCertificate { .. }), "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_that_is_rotated_is_used_without_a_restart() {
+    let broker = Broker::start();
+    // What a folder holds before the authority has signed for the cluster: nobody's certificate.
+    let nobody = broker.authority.client(&Subject::named(&["Not A Cluster"]));
+    let rome = connect(broker.address, broker.files_of(&nobody, "rome"));
+    let refused = rome.publish(&advertisement("rome", "8", "16Gi")).await.unwrap_err();
+    assert!(matches!(refused, Error::NoCertificate { .. }), "{refused:?}");
+    broker.certificates("rome");
+    advertise(&*rome, "rome").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_that_is_rotated_during_traffic_is_taken_up_although_the_old_one_still_counts()
+ {
+    let broker = Broker::start();
+    let folder = broker.certificates("rome");
+    let agent = connect(broker.address, folder.clone());
+    advertise(&*agent, "rome").await;
+    // Another name shows which of the two is used.
+    broker.authority.cluster("milan").write(&folder, &broker.authority);
+    within(async {
+        while let Err(error) = agent.publish(&advertisement("milan", "8", "16Gi")).await {
+            assert!(matches!(error, Error::OtherCluster { .. }), "{error:?}");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    })
+    .await;
+}

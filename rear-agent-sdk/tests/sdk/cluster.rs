@@ -1,0 +1,154 @@
+//! A small cluster of the test's own: what it has, what it keeps, and how often it was asked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rear_agent_sdk::communicator::{BrokerCommunicator, Reservation, Role};
+use rear_agent_sdk::{
+    Agent, Doing, Error, InstructionHandler, Keeping, NotKept, ResourceCollector, Schedule,
+    Snapshot,
+};
+use rear_engine::Resources;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+
+/// No claim takes longer than this; what does is stuck.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Outlives its agents, as a disk does.
+#[derive(Clone)]
+pub(crate) struct Cluster {
+    has: watch::Sender<Snapshot>,
+    memory: watch::Sender<Memory>,
+}
+
+#[derive(Default)]
+pub(crate) struct Memory {
+    pub(crate) kept: Vec<(Role, Reservation)>,
+    /// The ids of all that it was asked to keep, again and again.
+    pub(crate) asked: Vec<String>,
+    /// Why it keeps nothing for others.
+    pub(crate) refuses: Option<String>,
+    /// How often it fails before it works.
+    pub(crate) failures: usize,
+}
+
+/// An agent that runs.
+pub(crate) struct Running {
+    pub(crate) ended: JoinHandle<Result<(), Error>>,
+    stop: oneshot::Sender<()>,
+}
+
+impl Cluster {
+    pub(crate) fn new(cpu: &str, memory: &str) -> Self {
+        let all = Resources::parse(cpu, memory, None, None).unwrap();
+        let snapshot = Snapshot { capacity: all, allocatable: all, ..Snapshot::default() };
+        Self { has: watch::Sender::new(snapshot), memory: watch::Sender::new(Memory::default()) }
+    }
+
+    /// An agent for it, which publishes without a change only every hour or as it is told.
+    pub(crate) fn agent(&self, name: &str, broker: Arc<dyn BrokerCommunicator>) -> Running {
+        self.agent_every(name, broker, Duration::from_hours(1))
+    }
+
+    pub(crate) fn agent_every(
+        &self,
+        name: &str,
+        broker: Arc<dyn BrokerCommunicator>,
+        every: Duration,
+    ) -> Running {
+        let collector = Collector(self.has.clone(), tokio::sync::Mutex::new(self.has.subscribe()));
+        let agent = Agent::builder(name.parse().unwrap(), broker, collector, self.clone())
+            .schedule(Schedule::jittered(every))
+            .debounce(Duration::from_millis(10))
+            .pause(Duration::from_millis(100))
+            .build();
+        let (stop, stopped) = oneshot::channel();
+        let ended = tokio::spawn(agent.run(async { drop(stopped.await) }));
+        Running { ended, stop }
+    }
+
+    pub(crate) fn now_has(&self, cpu: &str, memory: &str) {
+        let all = Resources::parse(cpu, memory, None, None).unwrap();
+        self.has.send_modify(|has| (has.capacity, has.allocatable) = (all, all));
+    }
+
+    pub(crate) fn with<T>(&self, change: impl FnOnce(&mut Memory) -> T) -> T {
+        let mut result = None;
+        self.memory.send_modify(|memory| result = Some(change(memory)));
+        result.unwrap()
+    }
+
+    /// Waits until its memory is as expected.
+    pub(crate) async fn until(&self, expected: impl FnMut(&Memory) -> bool) {
+        let mut memory = self.memory.subscribe();
+        drop(within(memory.wait_for(expected)).await.unwrap());
+    }
+}
+
+impl Memory {
+    /// Whether this is all that it keeps.
+    pub(crate) fn keeps(&self, role: Role, id: &str) -> bool {
+        matches!(&self.kept[..], [(side, promise)] if *side == role && promise.id == id)
+    }
+}
+
+impl Running {
+    pub(crate) async fn stop(self) -> Result<(), Error> {
+        self.stop.send(()).unwrap();
+        within(self.ended).await.unwrap()
+    }
+}
+
+pub(crate) async fn within<T>(doing: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, doing).await.expect("it is stuck")
+}
+
+struct Collector(watch::Sender<Snapshot>, tokio::sync::Mutex<watch::Receiver<Snapshot>>);
+
+impl ResourceCollector for Collector {
+    fn collect(&self) -> Doing<'_, Snapshot> {
+        Box::pin(async { Ok(self.0.borrow().clone()) })
+    }
+
+    fn changed(&self) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async { self.1.lock().await.changed().await.unwrap() })
+    }
+}
+
+impl InstructionHandler for Cluster {
+    fn kept(&self, role: Role) -> Doing<'_, Vec<Reservation>> {
+        Box::pin(async move {
+            let memory = self.memory.borrow();
+            let of_role = memory.kept.iter().filter(|(side, _)| *side == role);
+            Ok(of_role.map(|(_, promise)| promise.clone()).collect())
+        })
+    }
+
+    fn keep<'a>(&'a self, role: Role, promise: &'a Reservation) -> Keeping<'a> {
+        Box::pin(async move {
+            self.with(|memory| {
+                memory.asked.push(promise.id.clone());
+                if let Some(reason) = &memory.refuses {
+                    return Err(NotKept::Refused(reason.clone()));
+                }
+                if memory.failures > 0 {
+                    memory.failures -= 1;
+                    return Err(NotKept::Failed("not yet".into()));
+                }
+                memory.kept.retain(|(_, kept)| kept.id != promise.id);
+                memory.kept.push((role, promise.clone()));
+                Ok(())
+            })
+        })
+    }
+
+    fn give_back<'a>(&'a self, role: Role, promise: &'a Reservation) -> Doing<'a, ()> {
+        Box::pin(async move {
+            self.with(|memory| {
+                memory.kept.retain(|(side, kept)| (*side, &kept.id) != (role, &promise.id));
+            });
+            Ok(())
+        })
+    }
+}
