@@ -107,7 +107,13 @@ fn program() -> &'static Path {
 /// A program, built by the same cargo: tests are not given the paths of another crate's, nor of examples.
 pub(crate) fn built(what: &[&str]) -> PathBuf {
     let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--message-format=json-render-diagnostics"])
+        .args([
+            "build",
+            "--locked",
+            "--profile=test",
+            "--quiet",
+            "--message-format=json-render-diagnostics",
+        ])
         .args(what)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stderr(Stdio::inherit())
