@@ -8,6 +8,7 @@ use crate::fuzz_corpus;
 use crate::invocation::Invocation;
 use crate::small_disk;
 use crate::testbed;
+use crate::tools::{self, CURL, OPENSSL};
 
 /// A set of tests that passes or fails as one.
 pub(crate) struct Suite {
@@ -41,6 +42,17 @@ pub(crate) const ALL: &[Suite] = &[
         requirement: rust_alone,
         commands: |_| {
             one_command("cargo run --locked --quiet --package rear-engine --example place")
+        },
+    },
+    Suite {
+        name: "clients",
+        shows: "curl and openssl get from the broker what they expect",
+        requirement: |root| tools::require(root, &[&CURL, &OPENSSL]),
+        commands: |_| {
+            one_command(
+                "cargo test --locked --package rear-broker --features clients --test broker -- \
+                 authority counts upkeep curl sessions",
+            )
         },
     },
     Suite {

@@ -70,6 +70,22 @@ pub(crate) const CXX: Tool = Tool {
     install: Install::Debian("g++"),
 };
 
+pub(crate) const CURL: Tool = Tool {
+    name: "curl",
+    version: Version::Any,
+    why: "calls the broker as people do",
+    check: "curl --version",
+    install: Install::Debian("curl"),
+};
+
+pub(crate) const OPENSSL: Tool = Tool {
+    name: "openssl",
+    version: Version::Any,
+    why: "judges the broker's certificates and handshakes",
+    check: "openssl version",
+    install: Install::Debian("openssl"),
+};
+
 pub(crate) const CARGO_FUZZ: Tool = Tool {
     name: "cargo-fuzz",
     version: Version::Exactly("0.13.2"),
@@ -91,7 +107,7 @@ pub(crate) const GO: Tool = Tool {
 };
 
 /// Everything `cargo xtask setup` installs, in this order.
-pub(crate) const ALL: &[Tool] = &[RUSTFMT, CLIPPY, CARGO_DENY, CXX, CARGO_FUZZ, GO];
+pub(crate) const ALL: &[Tool] = &[RUSTFMT, CLIPPY, CARGO_DENY, CURL, OPENSSL, CXX, CARGO_FUZZ, GO];
 
 impl Tool {
     /// The name, with the version where one is asked for.

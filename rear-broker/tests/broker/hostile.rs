@@ -2,12 +2,11 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::Command;
 
 use serde_json::json;
 
 use super::process::Broker;
-use super::tools::{advertise, advertisement, request};
+use super::tools::{advertise, advertisement};
 
 #[test]
 fn bodies_that_make_no_sense_are_refused_clearly() {
@@ -133,8 +132,13 @@ fn headers_beyond_the_limit_are_refused() {
     assert!(answer.is_err() || answer.unwrap().status == 431);
 }
 
+#[cfg(feature = "clients")]
 #[test]
 fn curl_speaks_http_1_and_2_with_it() {
+    use std::process::Command;
+
+    use super::tools::request;
+
     let broker = Broker::start();
     let rome = broker.files_of(&broker.authority.cluster("rome"), "rome");
     let curl = |arguments: &[&str]| {

@@ -1,7 +1,5 @@
 //! Who is who: from the certificate of the connection alone, on every route, on every request.
 
-use std::process::Command;
-
 use serde_json::{Value, json};
 
 use super::client::{Answer, Client};
@@ -179,8 +177,11 @@ fn a_revoked_certificate_ends_open_connections_and_streams_too() {
     assert_eq!(broker.cluster("rome").get("/api/v1/instructions").status, 200);
 }
 
+#[cfg(feature = "clients")]
 #[test]
 fn sessions_are_not_resumed() {
+    use std::process::Command;
+
     let (broker, _) = lending();
     let files = broker.files_of(&broker.authority.cluster("rome"), "rome");
     for version in ["-tls1_2", "-tls1_3"] {

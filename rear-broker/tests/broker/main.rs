@@ -2,19 +2,23 @@
 // A test that is surprised should fail at once.
 #![allow(clippy::unwrap_used)]
 
+#[cfg(feature = "clients")]
 mod authority;
 mod client;
 mod command_line;
+#[cfg(feature = "clients")]
 mod counts;
 mod description;
 mod earlier_agents;
 mod hostile;
 mod identities;
 mod news;
+#[cfg(feature = "clients")]
 mod operator;
 mod pki;
 mod process;
 mod reservations;
 mod rush;
 mod tools;
+#[cfg(feature = "clients")]
 mod upkeep;

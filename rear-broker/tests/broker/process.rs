@@ -66,6 +66,7 @@ impl Broker {
     }
 
     /// A folder with the certificate of a client, for programs that read files.
+    #[cfg(feature = "clients")]
     pub(crate) fn files_of(&self, identity: &Identity, name: &str) -> PathBuf {
         let folder = self.folder.path().join(name);
         identity.write(&folder, &self.authority);
@@ -85,6 +86,7 @@ impl Broker {
     }
 
     /// Where its metrics are.
+    #[cfg(feature = "clients")]
     pub(crate) fn metrics(&self) -> String {
         let log = self.log();
         let rest = log.split("metrics=\"").nth(1).unwrap();
