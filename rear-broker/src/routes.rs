@@ -92,6 +92,14 @@ impl Broker {
         outcome.map_err(|error| Failure::of(&error, self.names))
     }
 
+    /// Takes an advertisement. Most say nothing new: nobody waits for these.
+    pub async fn advertise(&self, advertisement: Command) -> Result<(), Failure> {
+        match self.store.refresh(advertisement) {
+            Ok(()) => Ok(()),
+            Err(news) => self.submit(news).await.map(drop),
+        }
+    }
+
     /// Forgets who has not asked for long.
     pub fn tidy(&self) {
         self.rate.tidy();
