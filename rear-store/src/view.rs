@@ -10,7 +10,7 @@ mod recent;
 use std::collections::BTreeSet;
 
 use rear_engine::fleet::Divergence;
-use rear_engine::{Change, ClusterId, Fleet, Phase, Reservation, ReservationId, Timestamp};
+use rear_engine::{Change, ClusterId, Fleet, Phase, Policy, Reservation, ReservationId, Timestamp};
 use rustc_hash::FxHashMap;
 
 use crate::journal::Batch;
@@ -139,6 +139,11 @@ impl View {
 
     pub(crate) fn recent(&self) -> &Recent {
         &self.recent
+    }
+
+    /// The operator has changed the limits of time.
+    pub(crate) fn keep_time_by(&mut self, policy: &Policy) {
+        self.fleet.keep_time_by(policy);
     }
 
     /// Time has passed.
