@@ -108,6 +108,10 @@ impl IntoResponse for Failure {
         let mut response = Response::new(Body::from(bytes));
         *response.status_mut() =
             StatusCode::from_u16(self.problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        if let Some(code) = self.problem.known_code() {
+            // For the audit log and the metrics.
+            response.extensions_mut().insert(code);
+        }
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
         if let Some(after) = self.retry_after {

@@ -46,6 +46,12 @@ impl Connection {
         }
     }
 
+    /// Whom the certificate names, whether or not it still counts: for the audit log.
+    #[must_use]
+    pub fn named(&self) -> Option<&Peer> {
+        self.peer.as_ref()?.as_ref().ok()
+    }
+
     /// Whom the certificate names, if it still counts.
     pub fn peer(&self) -> Result<&Peer, Failure> {
         let peer = match &self.peer {

@@ -10,6 +10,7 @@ use rear_store::clock::{Clock, SystemClock};
 
 use crate::commands::certs::Certs;
 use crate::commands::compact::Compact;
+use crate::commands::config::Config;
 use crate::commands::init::Init;
 use crate::commands::serve::Serve;
 use crate::commands::snapshot::Snapshot;
@@ -27,6 +28,9 @@ pub struct CommandLine {
 enum Command {
     /// Serve the API until told to stop
     Serve(Box<Serve>),
+    /// Look at the configuration without serving
+    #[command(subcommand)]
+    Config(Box<Config>),
     /// Make a data directory with an authority, the broker's certificate and an administrator's
     Init(Init),
     /// Issue, list and revoke certificates
@@ -69,12 +73,14 @@ pub mod exit {
     pub const OTHER: u8 = 1;
     /// The address cannot be listened on.
     pub const ADDRESS: u8 = 69;
+    /// The clock of the machine is not set.
+    pub const CLOCK: u8 = 71;
     /// Something is there already and is not overwritten.
     pub const EXISTS: u8 = 73;
     /// The ledger, a snapshot or the data directory cannot be used, or the disk failed.
     pub const DATA: u8 = 74;
-    /// The certificates or the authority cannot be used.
-    pub const CERTIFICATES: u8 = 78;
+    /// The configuration, the certificates or the authority cannot be used.
+    pub const CONFIGURATION: u8 = 78;
 }
 
 /// Does what the command line asks for.
@@ -96,6 +102,7 @@ pub fn run() -> ExitCode {
 fn command(command: Command) -> Result<Said, Failure> {
     match command {
         Command::Serve(serve) => serve.run(),
+        Command::Config(config) => config.run(),
         Command::Init(init) => init.run(now()),
         Command::Certs(certs) => certs.run(now()),
         Command::Verify(verify) => verify.run(),

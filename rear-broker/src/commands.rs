@@ -2,6 +2,7 @@
 
 pub mod certs;
 pub mod compact;
+pub mod config;
 pub mod init;
 pub mod serve;
 pub mod snapshot;
@@ -13,6 +14,7 @@ use rear_store::FileError;
 use rear_store::backup::{BackupError, RestoreError};
 
 use crate::cli::{Failure, exit};
+use crate::config::ConfigErrors;
 use crate::pki::PkiError;
 use crate::serve::ServeError;
 
@@ -30,11 +32,19 @@ impl From<ServeError> for Failure {
             | ServeError::File(_)
             | ServeError::Ledger(_)
             | ServeError::Stopped(_) => exit::DATA,
-            ServeError::Certificates(_) => exit::CERTIFICATES,
+            ServeError::Certificates(_) => exit::CONFIGURATION,
+            ServeError::Audit(_) => exit::DATA,
             ServeError::Listen { .. } => exit::ADDRESS,
-            ServeError::Signals(_) => exit::OTHER,
+            ServeError::Clock(_) => exit::CLOCK,
+            ServeError::Signals(_) | ServeError::Log(_) => exit::OTHER,
         };
         Self::new(error, code)
+    }
+}
+
+impl From<ConfigErrors> for Failure {
+    fn from(errors: ConfigErrors) -> Self {
+        Self::new(errors, exit::CONFIGURATION)
     }
 }
 
@@ -45,7 +55,7 @@ impl From<PkiError> for Failure {
             PkiError::NoAuthority(_)
             | PkiError::File { .. }
             | PkiError::Contents { .. }
-            | PkiError::Pair { .. } => exit::CERTIFICATES,
+            | PkiError::Pair { .. } => exit::CONFIGURATION,
             PkiError::Sign(_)
             | PkiError::TooShort { .. }
             | PkiError::TooLong { .. }

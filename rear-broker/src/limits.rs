@@ -49,12 +49,6 @@ pub const MAX_ALL_EVENT_STREAMS: usize = 16_384;
 /// Instructions in one answer: a provider with more takes them page by page.
 pub const MAX_INSTRUCTIONS: usize = 10_000;
 
-/// Requests of one cluster in a second, on average. 64 callers that wait for their answers ask for less.
-pub const REQUESTS_PER_SECOND: u32 = 20_000;
-
-/// Requests of one cluster at once, above the average.
-pub const REQUEST_BURST: u32 = 40_000;
-
 /// How often each cluster may ask.
 pub struct RateLimit {
     limiter: DefaultKeyedRateLimiter<ClusterId>,

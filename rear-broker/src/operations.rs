@@ -1,4 +1,7 @@
-//! The listeners of the operator: metrics and probes, without secrets and without certificates.
+//! The listeners of the operator, without certificates: metrics and probes, which hold no secrets, and the pages, which
+//! tell more and stay on loopback if nobody says otherwise.
+
+mod pages;
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -16,6 +19,8 @@ use tokio::sync::watch;
 
 use crate::listen::stopped;
 use crate::metrics::Metrics;
+
+pub use pages::pages;
 
 /// The format of Prometheus with types, as its clients name it.
 const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

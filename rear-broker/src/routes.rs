@@ -1,5 +1,6 @@
 //! The API: which address does what, and what all of them share.
 
+mod actions;
 mod advertisements;
 mod around;
 mod events;
@@ -9,9 +10,9 @@ mod list;
 mod openapi;
 mod reservations;
 
-use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
@@ -21,9 +22,11 @@ use rear_store::{Answer, Store};
 use tokio::sync::{oneshot, watch};
 
 use crate::answer::Failure;
+use crate::audit::Audit;
 use crate::caller::Caller;
-use crate::limits::{REQUEST_BURST, REQUESTS_PER_SECOND, RateLimit};
+use crate::limits::RateLimit;
 use crate::metrics::Metrics;
+use around::RequestIds;
 use events::Streams;
 
 pub use openapi::document;
@@ -41,8 +44,11 @@ pub struct Broker {
     pub metrics: Arc<Metrics>,
     /// Turns true when it is time to stop.
     pub stopping: watch::Receiver<bool>,
-    rate: RateLimit,
+    /// How often each cluster may ask, at the moment.
+    rate: ArcSwap<RateLimit>,
     streams: Arc<Streams>,
+    audit: Audit,
+    request_ids: RequestIds,
 }
 
 impl Broker {
@@ -53,15 +59,17 @@ impl Broker {
         names: Names,
         metrics: Arc<Metrics>,
         stopping: watch::Receiver<bool>,
+        rate: RateLimit,
+        audit: Audit,
     ) -> Self {
-        let at_least_one = |limit| NonZeroU32::new(limit).unwrap_or(NonZeroU32::MIN);
-        let rate = RateLimit::new(at_least_one(REQUESTS_PER_SECOND), at_least_one(REQUEST_BURST));
-        Self { store, names, metrics, stopping, rate, streams: Arc::default() }
+        let rate = ArcSwap::from_pointee(rate);
+        let (streams, request_ids) = (Arc::default(), RequestIds::default());
+        Self { store, names, metrics, stopping, rate, streams, audit, request_ids }
     }
 
     /// Lets a caller in: not too often, and as a sign of its life.
     pub fn admit(&self, caller: &Caller) -> Result<(), Failure> {
-        self.rate.check(caller.id()).map_err(|wait| {
+        self.rate.load().check(caller.id()).map_err(|wait| {
             self.metrics.rate_limited();
             Failure::later(Problem::new(Code::TooMany, "too many requests: slow down"), wait)
         })?;
@@ -100,9 +108,14 @@ impl Broker {
         }
     }
 
+    /// From now on clusters may ask so often; what they have asked before is forgotten.
+    pub fn limit_to(&self, rate: RateLimit) {
+        self.rate.store(Arc::new(rate));
+    }
+
     /// Forgets who has not asked for long.
     pub fn tidy(&self) {
-        self.rate.tidy();
+        self.rate.load().tidy();
     }
 }
 
@@ -126,6 +139,14 @@ pub fn router(broker: Arc<Broker>) -> Router {
         .fallback(nothing)
         .method_not_allowed_fallback(no_such_method)
         .layer(from_fn_with_state(broker.clone(), around::around))
+        .with_state(broker)
+}
+
+/// Whether the broker lives and can decide, for a listener without TLS.
+pub fn probes(broker: Arc<Broker>) -> Router {
+    Router::new()
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
         .with_state(broker)
 }
 

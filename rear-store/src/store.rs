@@ -147,6 +147,12 @@ impl Store {
         self.wait_for(Work::ConfirmClock)
     }
 
+    /// From now on these settings count, as far as they can change while the writer runs: limits of time, retention of
+    /// events, priorities. How clusters are scored stays.
+    pub fn reconfigure(&self, settings: Settings) -> Result<Answer, SubmitError> {
+        self.wait_for(|reply| Work::Reconfigure(Box::new(settings), reply))
+    }
+
     fn wait_for(&self, work: impl FnOnce(Reply) -> Work) -> Result<Answer, SubmitError> {
         let (reply, answer) = sync_channel(1);
         self.send(work(Reply::new(move |outcome| {

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use rear_engine::advertisement::Holding;
 use rear_engine::fleet::Divergence;
 use rear_engine::{
-    Advertisement, Change, ClusterId, Fleet, Phase, Reservation, ReservationId, Timestamp,
+    Advertisement, Change, ClusterId, Fleet, Phase, Policy, Reservation, ReservationId, Timestamp,
     refreshment,
 };
 use rustc_hash::FxHashMap;
@@ -143,6 +143,11 @@ impl View {
 
     pub(crate) fn recent(&self) -> &Recent {
         &self.recent
+    }
+
+    /// The operator has changed the limits of time.
+    pub(crate) fn keep_time_by(&mut self, policy: &Policy) {
+        self.fleet.keep_time_by(policy);
     }
 
     /// Time has passed.

@@ -53,21 +53,22 @@ pub(crate) struct Submission {
 pub(crate) enum Work {
     Decide(Submission),
     ConfirmClock(Reply),
+    Reconfigure(Box<Settings>, Reply),
 }
 
 impl Work {
     pub(crate) fn answer(self, outcome: Result<Answer, SubmitError>) {
         match self {
-            Self::Decide(Submission { reply, .. }) | Self::ConfirmClock(reply) => {
-                reply.tell(outcome);
-            }
+            Self::Decide(Submission { reply, .. })
+            | Self::ConfirmClock(reply)
+            | Self::Reconfigure(_, reply) => reply.tell(outcome),
         }
     }
 
     fn weight(&self) -> usize {
         match self {
             Self::Decide(submission) => weight(&submission.command),
-            Self::ConfirmClock(_) => order::RECORD,
+            Self::ConfirmClock(_) | Self::Reconfigure(..) => order::RECORD,
         }
     }
 }

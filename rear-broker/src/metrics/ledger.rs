@@ -11,7 +11,11 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use crate::routes::Broker;
 
 /// Reads the ledger for the metrics, without keeping the broker alive: it counts with them.
-pub(super) struct Ledger(pub(super) Weak<Broker>);
+pub(super) struct Ledger {
+    pub(super) broker: Weak<Broker>,
+    /// Whether each cluster has series of its own.
+    pub(super) per_cluster: bool,
+}
 
 impl Debug for Ledger {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -21,7 +25,7 @@ impl Debug for Ledger {
 
 impl Collector for Ledger {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
-        let Some(broker) = self.0.upgrade() else { return Ok(()) };
+        let Some(broker) = self.broker.upgrade() else { return Ok(()) };
         let store = &broker.store;
         let done = store.meters().read();
         let counters = [

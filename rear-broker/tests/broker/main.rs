@@ -6,6 +6,7 @@
 mod authority;
 mod client;
 mod command_line;
+mod configuration;
 #[cfg(feature = "clients")]
 mod counts;
 mod description;
@@ -17,6 +18,7 @@ mod news;
 mod operator;
 mod pki;
 mod process;
+mod reloads;
 mod reservations;
 mod rush;
 mod tools;

@@ -77,7 +77,9 @@ impl Operator {
     pub(crate) fn serve(&self, data: &str) -> Served {
         let mut command = self.program();
         command.args(["serve", "--data", data, "--http-port", "0", "--http-address", "127.0.0.1"]);
-        command.args(["--metrics-bind-address", "0"]).stderr(Stdio::piped());
+        command.args(["--metrics-bind-address", "0", "--health-probe-bind-address", "0"]);
+        command.args(["--operations-bind-address", "0", "--log-format", "text"]);
+        command.stderr(Stdio::piped());
         let (child, address, log) = started(command);
         Served { child, address, log }
     }

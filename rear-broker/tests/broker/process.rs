@@ -85,12 +85,17 @@ impl Broker {
         Client::new(self.address, &self.authority, identity)
     }
 
+    /// Where one of its other listeners is: `metrics`, `probes` or `operations`.
+    pub(crate) fn listener(&self, name: &str) -> SocketAddr {
+        let log = self.log();
+        let rest = log.split(&format!("{name}=\"")).nth(1).unwrap();
+        rest.split('"').next().unwrap().parse().unwrap()
+    }
+
     /// Where its metrics are.
     #[cfg(feature = "clients")]
     pub(crate) fn metrics(&self) -> String {
-        let log = self.log();
-        let rest = log.split("metrics=\"").nth(1).unwrap();
-        format!("http://{}/metrics", rest.split('"').next().unwrap())
+        format!("http://{}/metrics", self.listener("metrics"))
     }
 
     /// What it has said on its standard error.
@@ -121,6 +126,8 @@ pub(crate) fn program(folder: &Path, arguments: &[String]) -> Command {
         .arg(folder.join("certs"))
         .args(["--http-port", "0", "--http-address", "127.0.0.1"])
         .args(["--metrics-bind-address", "127.0.0.1:0"])
+        .args(["--health-probe-bind-address", "127.0.0.1:0"])
+        .args(["--operations-bind-address", "127.0.0.1:0", "--log-format", "text"])
         .args(arguments)
         .env("NO_COLOR", "1")
         .stderr(Stdio::piped());

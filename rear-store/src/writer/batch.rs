@@ -11,6 +11,7 @@ use crate::chain::chain;
 use crate::journal::Batch;
 use crate::position::Position;
 use crate::records::meta::Meta;
+use crate::settings::Settings;
 use crate::steps::step;
 use crate::store::{Answer, SubmitError};
 use crate::timekeeper::Reading;
@@ -49,10 +50,15 @@ impl Writer {
     /// Decides, commits and answers. An error is the end: it was told to everyone in the batch.
     pub(super) fn process(&mut self, work: Vec<Work>) -> Result<(), String> {
         step!("taken");
-        let (mut submissions, confirmations) = part(work);
-        let reading = self.look_at_the_clock(!confirmations.is_empty());
+        let Parted { mut submissions, confirmed, reconfigured } = part(work);
+        let reading = self.look_at_the_clock(!confirmed.is_empty());
         let mut draft = Draft::new(self.position, reading.now);
-        draft.waiting.extend(confirmations);
+        for (settings, reply) in reconfigured {
+            self.reconfigure(*settings);
+            draft.waiting.push(Waiting { reply, decided: Ok(Subject::Fleet) });
+        }
+        let confirmed = confirmed.into_iter();
+        draft.waiting.extend(confirmed.map(|reply| Waiting { reply, decided: Ok(Subject::Fleet) }));
         sort(&mut submissions, &self.settings.priorities);
         self.decide_all(submissions, reading, &mut draft);
         step!("decided");
@@ -74,6 +80,18 @@ impl Writer {
             Err(why) => self.rebuild(&why)?,
         }
         Ok(())
+    }
+
+    /// Readers and the writer go by the same rules; a failed commit does not bring the old ones back.
+    fn reconfigure(&mut self, settings: Settings) {
+        let Settings { policy, events, priorities } = settings;
+        self.fleet.keep_time_by(&policy);
+        let mut view = self.shared.view.write().unwrap_or_else(PoisonError::into_inner);
+        view.keep_time_by(&policy);
+        drop(view);
+        self.trimming.keep(events);
+        let policy = self.fleet.policy().clone();
+        self.settings = Settings { policy, events, priorities };
     }
 
     fn look_at_the_clock(&mut self, confirmed: bool) -> Reading {
@@ -242,16 +260,23 @@ impl Writer {
     }
 }
 
-/// Commands, and those who confirm the clock.
-fn part(work: Vec<Work>) -> (Vec<Submission>, Vec<Waiting>) {
-    let (mut submissions, mut confirmations) = (Vec::with_capacity(work.len()), Vec::new());
+/// Work by its kind.
+#[derive(Default)]
+struct Parted {
+    submissions: Vec<Submission>,
+    /// Those who confirm the clock.
+    confirmed: Vec<Reply>,
+    reconfigured: Vec<(Box<Settings>, Reply)>,
+}
+
+fn part(work: Vec<Work>) -> Parted {
+    let mut parted = Parted { submissions: Vec::with_capacity(work.len()), ..Parted::default() };
     for work in work {
         match work {
-            Work::Decide(submission) => submissions.push(submission),
-            Work::ConfirmClock(reply) => {
-                confirmations.push(Waiting { reply, decided: Ok(Subject::Fleet) });
-            }
+            Work::Decide(submission) => parted.submissions.push(submission),
+            Work::ConfirmClock(reply) => parted.confirmed.push(reply),
+            Work::Reconfigure(settings, reply) => parted.reconfigured.push((settings, reply)),
         }
     }
-    (submissions, confirmations)
+    parted
 }
