@@ -20,7 +20,7 @@ pub struct Connection {
     /// Where it comes from.
     pub address: SocketAddr,
     /// Whom its certificate names; `None` without one.
-    peer: Option<Result<Peer, IdentityError>>,
+    peer: Option<Result<Arc<Peer>, IdentityError>>,
     chain: Vec<CertificateDer<'static>>,
     trust: Arc<Trust>,
     /// The generation of credentials that its certificate was last held against.
@@ -38,7 +38,9 @@ impl Connection {
     ) -> Self {
         Self {
             address,
-            peer: chain.first().map(|certificate| Peer::of(certificate, administrators)),
+            peer: chain
+                .first()
+                .map(|certificate| Peer::of(certificate, administrators).map(Arc::new)),
             chain: chain.iter().map(|certificate| certificate.clone().into_owned()).collect(),
             trust: trust.clone(),
             // It was verified by credentials that may have been replaced meanwhile.
@@ -49,11 +51,11 @@ impl Connection {
     /// Whom the certificate names, whether or not it still counts: for the audit log.
     #[must_use]
     pub fn named(&self) -> Option<&Peer> {
-        self.peer.as_ref()?.as_ref().ok()
+        self.peer.as_ref()?.as_deref().ok()
     }
 
     /// Whom the certificate names, if it still counts.
-    pub fn peer(&self) -> Result<&Peer, Failure> {
+    pub fn peer(&self) -> Result<&Arc<Peer>, Failure> {
         let peer = match &self.peer {
             None => return Err(no_certificate("the connection has no client certificate")),
             Some(Err(error)) => {
@@ -79,7 +81,7 @@ fn no_certificate(detail: impl Into<String>) -> Failure {
 
 /// Whoever calls, with a certificate that counts.
 #[derive(Debug, Clone)]
-pub struct Caller(pub Peer);
+pub struct Caller(Arc<Peer>);
 
 impl Caller {
     /// The cluster, or the name of an administrator.

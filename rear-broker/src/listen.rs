@@ -8,9 +8,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response};
+use futures::FutureExt;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -20,7 +20,6 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
-use tower::ServiceExt;
 use tracing::{debug, warn};
 
 use crate::caller::Connection;
@@ -30,6 +29,7 @@ use crate::limits::{
     MAX_STREAMS,
 };
 use crate::metrics::Metrics;
+use crate::routes::Api;
 use crate::tls::Trust;
 use deadlines::{InFlight, Timed};
 
@@ -48,7 +48,7 @@ pub struct Listener {
     /// How administrators are told from clusters.
     pub administrators: Arc<Administrators>,
     /// What answers.
-    pub router: Router,
+    pub api: Api,
     /// How many connections may be open at once.
     pub connections: Arc<Semaphore>,
     /// What is counted.
@@ -97,7 +97,7 @@ impl Listener {
         let guest = Guest {
             trust: self.trust.clone(),
             administrators: self.administrators.clone(),
-            router: self.router.clone(),
+            api: self.api.clone(),
             metrics: self.metrics.clone(),
             stopping: self.stopping.clone(),
         };
@@ -116,7 +116,7 @@ impl Listener {
 struct Guest {
     trust: Arc<Trust>,
     administrators: Arc<Administrators>,
-    router: Router,
+    api: Api,
     metrics: Arc<Metrics>,
     stopping: watch::Receiver<bool>,
 }
@@ -184,16 +184,11 @@ impl Guest {
         request: Request<Incoming>,
         connection: Arc<Connection>,
         in_flight: &InFlight,
-    ) -> impl Future<Output = Result<Response<Body>, Infallible>> + use<> {
+    ) -> impl Future<Output = Result<Response<Guarded>, Infallible>> + use<> {
         let flight = in_flight.begin();
-        let mut request = request.map(Body::new);
-        request.extensions_mut().insert(connection);
-        let router = self.router.clone();
-        async move {
-            let response = router.oneshot(request).await?;
-            // The request is answered when the last byte of the answer is gone.
-            Ok(response.map(|body| Body::new(Guarded { body, _flight: flight })))
-        }
+        let answered = self.api.clone().answer(request.map(Body::new), connection);
+        // The request is answered when the last byte of the answer is gone.
+        answered.map(|response| Ok(response.map(|body| Guarded { body, _flight: flight })))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The API: which address does what, and what all of them share.
 
 mod actions;
+mod addresses;
 mod advertisements;
 mod around;
 mod events;
@@ -14,7 +15,6 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use axum::Router;
-use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use rear_api::problem::{Code, Names, Problem};
 use rear_engine::{Command, Duration};
@@ -26,9 +26,14 @@ use crate::audit::Audit;
 use crate::caller::Caller;
 use crate::limits::RateLimit;
 use crate::metrics::Metrics;
+use addresses::{
+    ACTIVATE, ADVERTISEMENT, ADVERTISEMENTS, EVENTS, HEALTHZ, INSTRUCTIONS, OPENAPI, READYZ,
+    REJECT, RENEW, RESERVATION, RESERVATIONS,
+};
 use around::RequestIds;
 use events::Streams;
 
+pub use around::Api;
 pub use openapi::document;
 
 /// How exactly signs of life are remembered: a promise without an end lives a day after the last one.
@@ -119,34 +124,30 @@ impl Broker {
     }
 }
 
-/// Every address of the API.
-pub fn router(broker: Arc<Broker>) -> Router {
-    let api = Router::new()
-        .route("/advertisements", post(advertisements::publish).get(advertisements::list))
-        .route("/advertisements/{id}", get(advertisements::one).delete(advertisements::forget))
-        .route("/reservations", post(reservations::reserve).get(reservations::list))
-        .route("/reservations/{id}", get(reservations::one).delete(reservations::release))
-        .route("/reservations/{id}/activate", post(reservations::activate))
-        .route("/reservations/{id}/renew", post(reservations::renew))
-        .route("/reservations/{id}/reject", post(reservations::reject))
-        .route("/instructions", get(instructions::level))
-        .route("/events", get(events::stream))
-        .route("/openapi.json", get(openapi::serve));
+fn router(broker: Arc<Broker>) -> Router {
     Router::new()
-        .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
-        .nest("/api/v1", api)
+        .route(HEALTHZ, get(health::alive))
+        .route(READYZ, get(health::ready))
+        .route(ADVERTISEMENTS, post(advertisements::publish).get(advertisements::list))
+        .route(ADVERTISEMENT, get(advertisements::one).delete(advertisements::forget))
+        .route(RESERVATIONS, post(reservations::reserve).get(reservations::list))
+        .route(RESERVATION, get(reservations::one).delete(reservations::release))
+        .route(ACTIVATE, post(reservations::activate))
+        .route(RENEW, post(reservations::renew))
+        .route(REJECT, post(reservations::reject))
+        .route(INSTRUCTIONS, get(instructions::level))
+        .route(EVENTS, get(events::stream))
+        .route(OPENAPI, get(openapi::serve))
         .fallback(nothing)
         .method_not_allowed_fallback(no_such_method)
-        .layer(from_fn_with_state(broker.clone(), around::around))
         .with_state(broker)
 }
 
 /// Whether the broker lives and can decide, for a listener without TLS.
 pub fn probes(broker: Arc<Broker>) -> Router {
     Router::new()
-        .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
+        .route(HEALTHZ, get(health::alive))
+        .route(READYZ, get(health::ready))
         .with_state(broker)
 }
 

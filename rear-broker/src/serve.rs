@@ -29,7 +29,7 @@ use crate::log::{Log, LogError};
 use crate::metrics::Metrics;
 use crate::operations::{self, BindAddress};
 use crate::reload::Changeable;
-use crate::routes::{Broker, probes, router};
+use crate::routes::{Api, Broker, probes};
 use crate::supervisor::Supervisor;
 use crate::tls::{CredentialError, Credentials, Trust, watch as watch_certificates};
 
@@ -169,7 +169,7 @@ impl House {
             socket,
             trust: trust.clone(),
             administrators: Arc::new(config.administrators()),
-            router: router(broker.clone()),
+            api: Api::new(broker.clone()),
             connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
             metrics: metrics.clone(),
             stopping,
