@@ -13,6 +13,8 @@ mod description;
 mod earlier_agents;
 mod hostile;
 mod identities;
+mod listeners;
+mod logs;
 mod news;
 #[cfg(feature = "clients")]
 mod operator;
