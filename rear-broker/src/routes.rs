@@ -1,6 +1,7 @@
 //! The API: which address does what, and what all of them share.
 
 mod actions;
+mod administration;
 mod advertisements;
 mod around;
 mod events;
@@ -19,13 +20,14 @@ use axum::routing::{get, post};
 use rear_api::problem::{Code, Names, Problem};
 use rear_engine::{Command, Duration};
 use rear_store::{Answer, Store};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 
 use crate::answer::Failure;
 use crate::audit::Audit;
 use crate::caller::Caller;
 use crate::limits::RateLimit;
 use crate::metrics::Metrics;
+use administration::MAX_SNAPSHOTS;
 use around::RequestIds;
 use events::Streams;
 
@@ -47,6 +49,7 @@ pub struct Broker {
     /// How often each cluster may ask, at the moment.
     rate: ArcSwap<RateLimit>,
     streams: Arc<Streams>,
+    snapshots: Arc<Semaphore>,
     audit: Audit,
     request_ids: RequestIds,
 }
@@ -64,7 +67,8 @@ impl Broker {
     ) -> Self {
         let rate = ArcSwap::from_pointee(rate);
         let (streams, request_ids) = (Arc::default(), RequestIds::default());
-        Self { store, names, metrics, stopping, rate, streams, audit, request_ids }
+        let snapshots = Arc::new(Semaphore::new(MAX_SNAPSHOTS));
+        Self { store, names, metrics, stopping, rate, streams, snapshots, audit, request_ids }
     }
 
     /// Lets a caller in: not too often, and as a sign of its life.
@@ -123,6 +127,9 @@ pub fn router(broker: Arc<Broker>) -> Router {
         .route("/reservations/{id}/reject", post(reservations::reject))
         .route("/instructions", get(instructions::level))
         .route("/events", get(events::stream))
+        .route("/snapshot", get(administration::snapshot))
+        .route("/recovery/end", post(administration::end_recovery))
+        .route("/clock/confirm", post(administration::confirm_clock))
         .route("/openapi.json", get(openapi::serve));
     Router::new()
         .route("/healthz", get(health::alive))

@@ -2,6 +2,7 @@
 // A test that is surprised should fail at once.
 #![allow(clippy::unwrap_used)]
 
+mod administration;
 #[cfg(feature = "clients")]
 mod authority;
 mod client;

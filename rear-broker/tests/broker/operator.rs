@@ -75,8 +75,12 @@ impl Operator {
 
     /// Starts a broker with no more than a data directory.
     pub(crate) fn serve(&self, data: &str) -> Served {
+        self.serve_with(data, &[])
+    }
+
+    pub(crate) fn serve_with(&self, data: &str, arguments: &[&str]) -> Served {
         let mut command = self.program();
-        command.args(["serve", "--data", data]);
+        command.args(["serve", "--data", data]).args(arguments);
         let (child, address, log) = started(&mut command);
         Served { child, address, log }
     }
