@@ -25,6 +25,8 @@ use crate::communicator::{IdempotencyKey, Intent, Reservation, ReservationReques
 use crate::error::{Chain, Error};
 use call::{Call, Reply};
 use connection::Connection;
+
+pub use connection::client;
 use diagnose::certificate_trouble;
 use kind::{Kind, Learnt};
 use retry::pause_after;

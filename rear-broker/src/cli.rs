@@ -12,6 +12,7 @@ use crate::commands::certs::Certs;
 use crate::commands::compact::Compact;
 use crate::commands::config::Config;
 use crate::commands::init::Init;
+use crate::commands::recover::{ConfirmClock, Recover};
 use crate::commands::serve::Serve;
 use crate::commands::snapshot::Snapshot;
 use crate::commands::verify::Verify;
@@ -41,6 +42,10 @@ enum Command {
     /// Save a ledger, look at what was saved, bring it back
     #[command(subcommand)]
     Snapshot(Snapshot),
+    /// After a restore: do not wait any longer for what a cluster holds
+    Recover(Recover),
+    /// The clock is right, however far it jumped
+    ConfirmClock(ConfirmClock),
     /// Make the file of a ledger that is not in use as small as it can be
     Compact(Compact),
     /// Print the description of the API (OpenAPI 3.1, JSON)
@@ -71,7 +76,7 @@ pub mod exit {
     pub const OK: u8 = 0;
     /// A ledger with findings, or something that is not named below.
     pub const OTHER: u8 = 1;
-    /// The address cannot be listened on.
+    /// The address cannot be listened on, or the broker there does not answer.
     pub const ADDRESS: u8 = 69;
     /// The clock of the machine is not set.
     pub const CLOCK: u8 = 71;
@@ -107,6 +112,8 @@ fn command(command: Command) -> Result<Said, Failure> {
         Command::Certs(certs) => certs.run(now()),
         Command::Verify(verify) => verify.run(),
         Command::Snapshot(snapshot) => snapshot.run(now()),
+        Command::Recover(recover) => recover.run(),
+        Command::ConfirmClock(confirm) => confirm.run(),
         Command::Compact(compact) => compact.run(),
         Command::Openapi => description(),
     }

@@ -4,6 +4,7 @@ pub mod certs;
 pub mod compact;
 pub mod config;
 pub mod init;
+pub mod recover;
 pub mod serve;
 pub mod snapshot;
 pub mod verify;
@@ -11,8 +12,9 @@ pub mod verify;
 use std::path::Path;
 
 use rear_store::FileError;
-use rear_store::backup::{BackupError, RestoreError};
+use rear_store::backup::{BackupError, ReceiveError, RestoreError};
 
+use crate::administrator::CallError;
 use crate::cli::{Failure, exit};
 use crate::config::ConfigErrors;
 use crate::pki::PkiError;
@@ -78,6 +80,27 @@ impl From<FileError> for Failure {
             | FileError::Newer { .. }
             | FileError::Damaged { .. }
             | FileError::Io { .. } => exit::DATA,
+        };
+        Self::new(error, code)
+    }
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        let code = match error {
+            CallError::Runtime(_) | CallError::Refused { .. } => exit::OTHER,
+            CallError::Certificates(_) => exit::CONFIGURATION,
+            CallError::Unreachable { .. } => exit::ADDRESS,
+        };
+        Self::new(error, code)
+    }
+}
+
+impl From<ReceiveError> for Failure {
+    fn from(error: ReceiveError) -> Self {
+        let code = match error {
+            ReceiveError::File(FileError::Exists(_)) => exit::EXISTS,
+            ReceiveError::File(_) | ReceiveError::Backup(_) => exit::DATA,
         };
         Self::new(error, code)
     }

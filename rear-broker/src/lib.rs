@@ -9,6 +9,7 @@
 //!
 //! [`cli`] is the command line, with a file in [`commands`] for each command; [`pki`] is the operator's own authority.
 
+pub mod administrator;
 pub mod answer;
 pub mod audit;
 pub mod caller;

@@ -2,6 +2,7 @@
 
 mod actions;
 mod addresses;
+mod administration;
 mod advertisements;
 mod around;
 mod events;
@@ -19,7 +20,7 @@ use axum::routing::{get, post};
 use rear_api::problem::{Code, Names, Problem};
 use rear_engine::{Command, Duration};
 use rear_store::{Answer, Store};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 
 use crate::answer::Failure;
 use crate::audit::Audit;
@@ -27,9 +28,10 @@ use crate::caller::Caller;
 use crate::limits::RateLimit;
 use crate::metrics::Metrics;
 use addresses::{
-    ACTIVATE, ADVERTISEMENT, ADVERTISEMENTS, EVENTS, HEALTHZ, INSTRUCTIONS, OPENAPI, READYZ,
-    REJECT, RENEW, RESERVATION, RESERVATIONS,
+    ACTIVATE, ADVERTISEMENT, ADVERTISEMENTS, CONFIRM_CLOCK, END_RECOVERY, EVENTS, HEALTHZ,
+    INSTRUCTIONS, OPENAPI, READYZ, REJECT, RENEW, RESERVATION, RESERVATIONS, SNAPSHOT,
 };
+use administration::MAX_SNAPSHOTS;
 use around::RequestIds;
 use events::Streams;
 
@@ -52,6 +54,7 @@ pub struct Broker {
     /// How often each cluster may ask, at the moment.
     rate: ArcSwap<RateLimit>,
     streams: Arc<Streams>,
+    snapshots: Arc<Semaphore>,
     audit: Audit,
     request_ids: RequestIds,
 }
@@ -69,7 +72,8 @@ impl Broker {
     ) -> Self {
         let rate = ArcSwap::from_pointee(rate);
         let (streams, request_ids) = (Arc::default(), RequestIds::default());
-        Self { store, names, metrics, stopping, rate, streams, audit, request_ids }
+        let snapshots = Arc::new(Semaphore::new(MAX_SNAPSHOTS));
+        Self { store, names, metrics, stopping, rate, streams, snapshots, audit, request_ids }
     }
 
     /// Lets a caller in: not too often, and as a sign of its life.
@@ -137,6 +141,9 @@ fn router(broker: Arc<Broker>) -> Router {
         .route(REJECT, post(reservations::reject))
         .route(INSTRUCTIONS, get(instructions::level))
         .route(EVENTS, get(events::stream))
+        .route(SNAPSHOT, get(administration::snapshot))
+        .route(END_RECOVERY, post(administration::end_recovery))
+        .route(CONFIRM_CLOCK, post(administration::confirm_clock))
         .route(OPENAPI, get(openapi::serve))
         .fallback(nothing)
         .method_not_allowed_fallback(no_such_method)

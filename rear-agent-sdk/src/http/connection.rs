@@ -42,7 +42,7 @@ struct State {
 impl Connection {
     pub(super) fn new(folder: PathBuf) -> Result<Self, Error> {
         let credentials = Credentials::read(&folder)?;
-        let client = client(&credentials, &folder)?;
+        let client = client_with(&credentials, &folder)?;
         let state = State { credentials, client, looked_at: Instant::now() };
         Ok(Self { folder, state: Mutex::new(state) })
     }
@@ -89,7 +89,7 @@ impl Connection {
         if found == *known {
             return Ok(None);
         }
-        let client = client(&found, &self.folder)?;
+        let client = client_with(&found, &self.folder)?;
         Ok(Some((found, client)))
     }
 
@@ -98,9 +98,14 @@ impl Connection {
     }
 }
 
+/// A client with the certificate in a folder, for calls that are no agent's.
+pub fn client(folder: &Path) -> Result<Client, Error> {
+    client_with(&Credentials::read(folder)?, folder)
+}
+
 /// Straight to the broker: no proxy from the environment, no redirect, and no repetition that this crate does not
 /// know of.
-fn client(credentials: &Credentials, folder: &Path) -> Result<Client, Error> {
+fn client_with(credentials: &Credentials, folder: &Path) -> Result<Client, Error> {
     Client::builder()
         .tls_backend_preconfigured(credentials.tls(folder)?)
         .https_only(true)

@@ -11,10 +11,13 @@ pub(super) const RENEW: &str = "/api/v1/reservations/{id}/renew";
 pub(super) const REJECT: &str = "/api/v1/reservations/{id}/reject";
 pub(super) const INSTRUCTIONS: &str = "/api/v1/instructions";
 pub(super) const EVENTS: &str = "/api/v1/events";
+pub(super) const SNAPSHOT: &str = "/api/v1/snapshot";
+pub(super) const END_RECOVERY: &str = "/api/v1/recovery/end";
+pub(super) const CONFIRM_CLOCK: &str = "/api/v1/clock/confirm";
 pub(super) const OPENAPI: &str = "/api/v1/openapi.json";
 
 /// Those that are asked for most come first.
-const ALL: [&str; 12] = [
+const ALL: [&str; 15] = [
     ADVERTISEMENTS,
     RESERVATIONS,
     INSTRUCTIONS,
@@ -26,6 +29,9 @@ const ALL: [&str; 12] = [
     EVENTS,
     HEALTHZ,
     READYZ,
+    SNAPSHOT,
+    END_RECOVERY,
+    CONFIRM_CLOCK,
     OPENAPI,
 ];
 

@@ -2,6 +2,7 @@
 // A test that is surprised should fail at once.
 #![allow(clippy::unwrap_used)]
 
+mod administration;
 #[cfg(feature = "clients")]
 mod authority;
 mod client;
@@ -13,6 +14,8 @@ mod description;
 mod earlier_agents;
 mod hostile;
 mod identities;
+mod listeners;
+mod logs;
 mod news;
 #[cfg(feature = "clients")]
 mod operator;

@@ -68,7 +68,7 @@ fn durations_and_rates_count_after_a_reload_and_a_broken_file_changes_nothing() 
 fn what_needs_a_restart_is_named_and_stays_as_it_was() {
     let reloaded = Reloaded::start("");
     let words = "these count after a restart keys=\"http-port\"";
-    // A flag says otherwise: nothing changes.
+    // The environment says otherwise: nothing changes.
     reloaded.change("http-port = 1\n", "the configuration was reloaded");
     assert!(!reloaded.broker.log().contains("after a restart"));
     reloaded.change("strategy = \"binpack\"\n", "these count after a restart keys=\"strategy\"");

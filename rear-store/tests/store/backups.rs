@@ -7,7 +7,9 @@ use std::thread;
 use rear_engine::advertisement::Holding;
 use rear_engine::testing::{advertisement, ask, cluster, id, resources};
 use rear_engine::{Actor, Command, Refusal, Terms, Timestamp};
-use rear_store::backup::{self, BackupError, RestoreError, SaveError, inspect, restore, save};
+use rear_store::backup::{
+    self, BackupError, ReceiveError, RestoreError, SaveError, inspect, receive, restore, save,
+};
 use rear_store::{
     Commit, FeedError, FileError, Journal, JournalError, Memory, Position, ReadRows, Reader,
     RedbJournal, Store, SubmitError,
@@ -350,4 +352,26 @@ fn a_ledger_with_findings_is_not_saved() {
     let Err(SaveError::Unsound(report)) = unsound else { panic!("{unsound:?}") };
     assert!(!report.findings.is_empty());
     assert!(!place.path("saved").exists());
+}
+
+#[test]
+fn a_backup_that_comes_as_a_stream_is_kept_only_if_it_is_whole() {
+    let place = Place::new();
+    let (_, path) = backed_up(&place, 5);
+    let bytes = std::fs::read(&path).unwrap();
+    let kept = place.path("kept");
+    let summary = receive(&bytes[..], &kept).unwrap();
+    assert_eq!(summary, inspect(&path).unwrap().summary);
+    assert_eq!(std::fs::read(&kept).unwrap(), bytes);
+    let again = receive(&bytes[..], &kept);
+    assert!(matches!(again, Err(ReceiveError::File(FileError::Exists(_)))), "{again:?}");
+    let other = place.path("other");
+    for cut in [0, 1, bytes.len() / 2, bytes.len() - 1] {
+        let cut_off = receive(&bytes[..cut], &other);
+        assert!(matches!(cut_off, Err(ReceiveError::Backup(_))), "{cut_off:?}");
+    }
+    let mut flipped = bytes.clone();
+    flipped[bytes.len() / 2] ^= 1;
+    assert!(receive(&flipped[..], &other).is_err());
+    assert_eq!(place.names(), ["backup", "kept", "ledger.redb"]);
 }
