@@ -82,6 +82,10 @@ impl Failure {
     }
 }
 
+/// What an error says, for those who remember it.
+#[derive(Debug, Clone)]
+pub(crate) struct Detail(pub(crate) String);
+
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Self {
         Self { problem: Box::new(problem), retry_after: None }
@@ -115,6 +119,7 @@ impl IntoResponse for Failure {
         if let Some(code) = self.problem.known_code() {
             // For the audit log and the metrics.
             response.extensions_mut().insert(code);
+            response.extensions_mut().insert(Detail(self.problem.detail.clone()));
         }
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));

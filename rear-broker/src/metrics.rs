@@ -181,6 +181,11 @@ impl Metrics {
         self.certificate_expiry.set(at);
     }
 
+    /// When the broker's own certificate expires, in seconds since 1970.
+    pub(crate) fn certificate_expiry(&self) -> i64 {
+        self.certificate_expiry.get()
+    }
+
     pub(crate) fn stream_closed(&self) {
         self.streams_closed.inc();
     }

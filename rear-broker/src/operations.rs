@@ -1,6 +1,7 @@
-//! The listeners of the operator, without certificates: metrics and probes, which hold no secrets, and the pages, which
-//! tell more and stay on loopback if nobody says otherwise.
+//! The listeners of the operator: metrics and probes, without certificates, which hold no secrets; and the pages, which tell
+//! more: to anyone on loopback, where they are if nobody says otherwise, and to administrators elsewhere.
 
+mod guard;
 mod pages;
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -11,16 +12,19 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
+use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use crate::dashboard::dashboard;
 use crate::listen::stopped;
 use crate::metrics::Metrics;
+use crate::routes::Broker;
 
-pub use pages::pages;
+pub use guard::ForAdministrators;
 
 /// The format of Prometheus with types, as its clients name it.
 const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -64,8 +68,19 @@ async fn show(State(metrics): State<Arc<Metrics>>) -> Response {
     }
 }
 
+/// The dashboard and the description of the API.
+pub fn pages(broker: Arc<Broker>) -> Router {
+    pages::pages().merge(dashboard(broker)).layer(from_fn(guard::with_policy))
+}
+
+/// The same, for whoever is on this machine.
+pub fn pages_nearby(broker: Arc<Broker>) -> Router {
+    pages(broker).layer(from_fn(guard::only_nearby))
+}
+
 /// Answers until it is time to stop.
 pub async fn run(socket: TcpListener, router: Router, mut stopping: watch::Receiver<bool>) {
+    let router = router.into_make_service_with_connect_info::<SocketAddr>();
     let serving = axum::serve(socket, router)
         .with_graceful_shutdown(async move { stopped(&mut stopping).await });
     if let Err(error) = serving.await {

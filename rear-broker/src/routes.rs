@@ -27,6 +27,7 @@ use crate::audit::Audit;
 use crate::caller::Caller;
 use crate::limits::RateLimit;
 use crate::metrics::Metrics;
+use crate::refusals::Refusals;
 use addresses::{
     ACTIVATE, ADVERTISEMENT, ADVERTISEMENTS, CONFIRM_CLOCK, END_RECOVERY, EVENTS, HEALTHZ,
     INSTRUCTIONS, OPENAPI, READYZ, REJECT, RENEW, RESERVATION, RESERVATIONS, SNAPSHOT,
@@ -34,6 +35,8 @@ use addresses::{
 use administration::MAX_SNAPSHOTS;
 use around::RequestIds;
 use events::Streams;
+
+pub(crate) use list::Query;
 
 pub use around::Api;
 pub use openapi::document;
@@ -53,6 +56,8 @@ pub struct Broker {
     pub stopping: watch::Receiver<bool>,
     /// How often each cluster may ask, at the moment.
     rate: ArcSwap<RateLimit>,
+    /// What was refused lately.
+    pub refusals: Refusals,
     streams: Arc<Streams>,
     snapshots: Arc<Semaphore>,
     audit: Audit,
@@ -73,7 +78,18 @@ impl Broker {
         let rate = ArcSwap::from_pointee(rate);
         let (streams, request_ids) = (Arc::default(), RequestIds::default());
         let snapshots = Arc::new(Semaphore::new(MAX_SNAPSHOTS));
-        Self { store, names, metrics, stopping, rate, streams, snapshots, audit, request_ids }
+        Self {
+            store,
+            names,
+            metrics,
+            stopping,
+            rate,
+            streams,
+            refusals: Refusals::default(),
+            snapshots,
+            audit,
+            request_ids,
+        }
     }
 
     /// Lets a caller in: not too often, and as a sign of its life.

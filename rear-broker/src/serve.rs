@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use crate::audit::{Audit, AuditError};
 use crate::config::{Config, ConfigErrors, Loaded};
-use crate::limits::MAX_CONNECTIONS;
+use crate::limits::{MAX_CONNECTIONS, MAX_OPERATORS};
 use crate::listen::Listener;
 use crate::log::{Log, LogError};
 use crate::metrics::Metrics;
@@ -159,23 +159,36 @@ impl House {
         metrics.watch(&broker, config.metrics_per_cluster);
         let socket = bind(config.address()).await?;
         let listening = socket.local_addr().unwrap_or(config.address());
+        let operations = bind_for_operators(config.operations_bind_address).await?;
         let listeners = Listeners {
             metrics: bind_for_operators(config.metrics_bind_address).await?,
             probes: bind_for_operators(config.health_probe_bind_address).await?,
-            operations: bind_for_operators(config.operations_bind_address).await?,
         };
-        let at = listeners.addresses();
+        let sockets = [&listeners.metrics, &listeners.probes, &operations];
+        let at = sockets.map(|socket| told_address(socket.as_ref()));
         let listener = Listener {
             socket,
             trust: trust.clone(),
             administrators: Arc::new(config.administrators()),
-            api: Api::new(broker.clone()),
+            answers: Api::new(broker.clone()),
             connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
             metrics: metrics.clone(),
             stopping,
         };
         let reload_certificates = Arc::new(Notify::new());
         let mut others = listeners.run(&broker, &is_over);
+        others.extend(operations.map(|socket| {
+            let pages = Listener {
+                socket,
+                trust: trust.clone(),
+                administrators: listener.administrators.clone(),
+                answers: (),
+                connections: Arc::new(Semaphore::new(MAX_OPERATORS)),
+                metrics: metrics.clone(),
+                stopping: is_over.clone(),
+            };
+            tokio::spawn(show_pages(pages, broker.clone()))
+        }));
         let watching =
             watch_certificates(trust, certificates, metrics, reload_certificates.clone());
         others.extend([tokio::spawn(watching), tokio::spawn(tidy(broker.clone()))]);
@@ -255,22 +268,13 @@ impl Signals {
 struct Listeners {
     metrics: Option<TcpListener>,
     probes: Option<TcpListener>,
-    operations: Option<TcpListener>,
 }
 
 impl Listeners {
-    fn addresses(&self) -> [String; 3] {
-        [&self.metrics, &self.probes, &self.operations].map(|socket| {
-            let at = socket.as_ref().and_then(|socket| socket.local_addr().ok());
-            at.map_or_else(|| "nowhere".to_owned(), |at| at.to_string())
-        })
-    }
-
     fn run(self, broker: &Arc<Broker>, over: &watch::Receiver<bool>) -> Vec<JoinHandle<()>> {
         let routers = [
             (self.metrics, operations::metrics(broker.metrics.clone())),
             (self.probes, probes(broker.clone())),
-            (self.operations, operations::pages()),
         ];
         let run = |(socket, router)| {
             let socket: Option<TcpListener> = socket;
@@ -278,6 +282,22 @@ impl Listeners {
         };
         routers.into_iter().filter_map(run).collect()
     }
+}
+
+/// The pages: for anyone who is on this machine if only this machine reaches them, else for administrators.
+async fn show_pages(listener: Listener<()>, broker: Arc<Broker>) {
+    let at = listener.socket.local_addr();
+    if at.is_ok_and(|at| at.ip().is_loopback()) {
+        let pages = operations::pages_nearby(broker);
+        return operations::run(listener.socket, pages, listener.stopping).await;
+    }
+    listener.answered_by(operations::ForAdministrators(operations::pages(broker))).run().await;
+}
+
+/// Where a listener is, for the log.
+fn told_address(socket: Option<&TcpListener>) -> String {
+    let at = socket.and_then(|socket| socket.local_addr().ok());
+    at.map_or_else(|| "nowhere".to_owned(), |at| at.to_string())
 }
 
 async fn bind_for_operators(at: BindAddress) -> Result<Option<TcpListener>, ServeError> {

@@ -20,9 +20,11 @@ use uuid::Uuid;
 
 use super::actions::{About, Action};
 use super::{Broker, addresses, router};
-use crate::answer::{Failure, revision_value};
+use crate::answer::{Detail, Failure, revision_value};
 use crate::audit::Record;
 use crate::caller::Connection;
+use crate::listen::Answers;
+use crate::refusals::Refused;
 
 /// Names a request in its answer, in the log and in the audit log.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -60,9 +62,10 @@ impl Api {
     pub fn new(broker: Arc<Broker>) -> Self {
         Self { router: router(broker.clone()), broker }
     }
+}
 
-    /// Answers a request, whatever happens.
-    pub async fn answer(mut self, request: Request, connection: Arc<Connection>) -> Response {
+impl Answers for Api {
+    async fn answer(mut self, request: Request, connection: Arc<Connection>) -> Response {
         let id = self.broker.request_ids.next();
         let span = error_span!("request", id);
         let (method, uri) = (request.method().clone(), request.uri().clone());
@@ -116,12 +119,32 @@ fn finish(broker: &Broker, asked: &Asked, mut response: Response) -> Response {
     debug!(method = %asked.method, path = asked.uri.path(), status = status.as_u16(), "answered");
     if let Some(action) = Action::of(&asked.method, asked.route, &asked.uri) {
         let code = response.extensions().get::<Code>().copied();
+        if let Some(code) = code {
+            broker.refusals.push(refused(broker, asked, action, code, &response));
+        }
         broker.metrics.decided(action.name(), status, code.map(Code::name));
         if action.is_told(status) {
             broker.audit.tell(&record(broker, asked, action, &response));
         }
     }
     response
+}
+
+fn refused(
+    broker: &Broker,
+    asked: &Asked,
+    action: Action,
+    code: Code,
+    response: &Response,
+) -> Refused {
+    let detail = response.extensions().get::<Detail>();
+    Refused {
+        at: moment::text(broker.store.view().now()),
+        by: asked.connection.named().map(|peer| peer.id.to_string()),
+        action: action.name(),
+        code: code.name(),
+        detail: detail.map(|Detail(text)| text.clone()).unwrap_or_default(),
+    }
 }
 
 fn record(broker: &Broker, asked: &Asked, action: Action, response: &Response) -> Record {
