@@ -11,6 +11,7 @@ use rear_store::clock::{Clock, SystemClock};
 use crate::commands::certs::Certs;
 use crate::commands::compact::Compact;
 use crate::commands::config::Config;
+use crate::commands::dev::Dev;
 use crate::commands::init::Init;
 use crate::commands::recover::{ConfirmClock, Recover};
 use crate::commands::serve::Serve;
@@ -27,6 +28,8 @@ pub struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Try it: a broker, its own authority and a simulated fleet, on this machine only
+    Dev(Dev),
     /// Serve the API until told to stop
     Serve(Box<Serve>),
     /// Look at the configuration without serving
@@ -106,6 +109,7 @@ pub fn run() -> ExitCode {
 
 fn command(command: Command) -> Result<Said, Failure> {
     match command {
+        Command::Dev(dev) => dev.run(now()),
         Command::Serve(serve) => serve.run(),
         Command::Config(config) => config.run(),
         Command::Init(init) => init.run(now()),

@@ -3,6 +3,7 @@
 pub mod certs;
 pub mod compact;
 pub mod config;
+pub mod dev;
 pub mod init;
 pub mod recover;
 pub mod serve;
@@ -17,11 +18,12 @@ use rear_store::backup::{BackupError, ReceiveError, RestoreError};
 use crate::administrator::CallError;
 use crate::cli::{Failure, exit};
 use crate::config::ConfigErrors;
+use crate::dev::DevError;
 use crate::pki::PkiError;
 use crate::serve::ServeError;
 
 /// A path as it is typed into a shell: what is printed to be pasted must mean the same there.
-fn pasted(path: &Path) -> String {
+pub(crate) fn pasted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%".contains(&byte);
     if text.bytes().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
@@ -41,6 +43,18 @@ impl From<ServeError> for Failure {
             ServeError::Signals(_) | ServeError::Log(_) => exit::OTHER,
         };
         Self::new(error, code)
+    }
+}
+
+impl From<DevError> for Failure {
+    fn from(error: DevError) -> Self {
+        match error {
+            DevError::Place(_) => Self::new(error, exit::DATA),
+            DevError::Certificates(error) => error.into(),
+            DevError::Configuration(error) => error.into(),
+            DevError::Broker(error) => error.into(),
+            DevError::Fleet(_) => Self::new(error, exit::OTHER),
+        }
     }
 }
 

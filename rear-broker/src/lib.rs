@@ -7,7 +7,8 @@
 //! An operator decides by [`config`], which [`reload`] looks at again; [`log`](mod@log) and [`audit`] tell what happens, [`metrics`]
 //! count it.
 //!
-//! [`cli`] is the command line, with a file in [`commands`] for each command; [`pki`] is the operator's own authority.
+//! [`cli`] is the command line, with a file in [`commands`] for each command; [`pki`] is the operator's own authority. [`dev`] starts all of it with a simulated
+//! fleet.
 
 pub mod administrator;
 pub mod answer;
@@ -17,6 +18,7 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod dashboard;
+pub mod dev;
 pub mod identity;
 pub mod limits;
 pub mod listen;

@@ -3,6 +3,7 @@
 
 mod guard;
 mod pages;
+mod plain;
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -10,8 +11,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -26,8 +27,12 @@ use crate::routes::Broker;
 
 pub use guard::ForAdministrators;
 
-/// The format of Prometheus with types, as its clients name it.
-const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// What Prometheus asks for first.
+const OPEN_METRICS: &str = "application/openmetrics-text";
+const OPEN_METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The older format, for everyone else.
+const PLAIN_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Where a listener of the operator is: `:8080` for all interfaces, `127.0.0.1:8080` for one, `0` for none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,9 +66,15 @@ pub fn metrics(metrics: Arc<Metrics>) -> Router {
     Router::new().route("/metrics", get(show)).with_state(metrics)
 }
 
-async fn show(State(metrics): State<Arc<Metrics>>) -> Response {
+async fn show(State(metrics): State<Arc<Metrics>>, headers: HeaderMap) -> Response {
+    let accepted = headers.get(ACCEPT).and_then(|accepted| accepted.to_str().ok());
+    let open = accepted.is_some_and(|accepted| accepted.contains(OPEN_METRICS));
+    let kind = if open { OPEN_METRICS_TYPE } else { PLAIN_TYPE };
     match metrics.text() {
-        Ok(text) => ([(CONTENT_TYPE, METRICS_TYPE)], text).into_response(),
+        Ok(text) => {
+            let text = if open { text } else { plain::plain(&text) };
+            ([(CONTENT_TYPE, kind)], text).into_response()
+        }
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }

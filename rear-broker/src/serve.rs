@@ -125,8 +125,30 @@ fn warn_about(loaded: &Loaded) {
     }
 }
 
+/// Where the broker listens.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Addresses {
+    pub(crate) api: SocketAddr,
+    pub(crate) metrics: Option<SocketAddr>,
+    pub(crate) probes: Option<SocketAddr>,
+    pub(crate) operations: Option<SocketAddr>,
+}
+
+impl Addresses {
+    fn tell(&self, data: &Path) {
+        let at = |address: Option<SocketAddr>| {
+            address.map_or_else(|| "nowhere".to_owned(), |address| address.to_string())
+        };
+        info!(
+            address = %self.api, metrics = at(self.metrics), probes = at(self.probes),
+            operations = at(self.operations), data = %data.display(), "serving"
+        );
+    }
+}
+
 /// Everything that runs while the broker serves.
-struct House {
+pub(crate) struct House {
+    pub(crate) addresses: Addresses,
     changeable: Changeable,
     reload_certificates: Arc<Notify>,
     /// Turns true when nothing more is accepted.
@@ -138,7 +160,7 @@ struct House {
 }
 
 impl House {
-    async fn build(config: &Config, log: Log) -> Result<Self, ServeError> {
+    pub(crate) async fn build(config: &Config, log: Log) -> Result<Self, ServeError> {
         check_clock(SystemClock::default().read().wall)?;
         let certificates = config.certificates();
         let trust = Arc::new(Trust::new(Credentials::read(&certificates)?));
@@ -158,14 +180,18 @@ impl House {
         ));
         metrics.watch(&broker, config.metrics_per_cluster);
         let socket = bind(config.address()).await?;
-        let listening = socket.local_addr().unwrap_or(config.address());
         let operations = bind_for_operators(config.operations_bind_address).await?;
         let listeners = Listeners {
             metrics: bind_for_operators(config.metrics_bind_address).await?,
             probes: bind_for_operators(config.health_probe_bind_address).await?,
         };
-        let sockets = [&listeners.metrics, &listeners.probes, &operations];
-        let at = sockets.map(|socket| told_address(socket.as_ref()));
+        let at = |socket: Option<&TcpListener>| socket?.local_addr().ok();
+        let addresses = Addresses {
+            api: socket.local_addr().unwrap_or(config.address()),
+            metrics: at(listeners.metrics.as_ref()),
+            probes: at(listeners.probes.as_ref()),
+            operations: at(operations.as_ref()),
+        };
         let listener = Listener {
             socket,
             trust: trust.clone(),
@@ -192,17 +218,14 @@ impl House {
         let watching =
             watch_certificates(trust, certificates, metrics, reload_certificates.clone());
         others.extend([tokio::spawn(watching), tokio::spawn(tidy(broker.clone()))]);
-        info!(
-            address = %listening, metrics = at[0], probes = at[1], operations = at[2],
-            data = %config.data.display(), "serving"
-        );
+        addresses.tell(&config.data);
         let api = tokio::spawn(listener.run());
         let changeable = Changeable { broker, log, audit };
-        Ok(Self { changeable, reload_certificates, stop, over, api, others })
+        Ok(Self { addresses, changeable, reload_certificates, stop, over, api, others })
     }
 
     /// Until a signal, or the end of the store.
-    async fn stay_open<F>(
+    pub(crate) async fn stay_open<F>(
         &self,
         mut signals: Signals,
         config: &mut Config,
@@ -233,7 +256,7 @@ impl House {
     }
 
     /// Finishes what was accepted; the operator's listeners tell of it to the end.
-    async fn close(self) {
+    pub(crate) async fn close(self) {
         // Receivers are there as long as anyone listens.
         self.stop.send_replace(true);
         if tokio::time::timeout(GRACE, self.api).await.is_err() {
@@ -247,14 +270,14 @@ impl House {
 }
 
 /// The signals that mean something.
-struct Signals {
+pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Signal,
 }
 
 impl Signals {
-    fn listen() -> Result<Self, ServeError> {
+    pub(crate) fn listen() -> Result<Self, ServeError> {
         let listen = |kind| signal(kind).map_err(ServeError::Signals);
         Ok(Self {
             terminate: listen(SignalKind::terminate())?,
@@ -292,12 +315,6 @@ async fn show_pages(listener: Listener<()>, broker: Arc<Broker>) {
         return operations::run(listener.socket, pages, listener.stopping).await;
     }
     listener.answered_by(operations::ForAdministrators(operations::pages(broker))).run().await;
-}
-
-/// Where a listener is, for the log.
-fn told_address(socket: Option<&TcpListener>) -> String {
-    let at = socket.and_then(|socket| socket.local_addr().ok());
-    at.map_or_else(|| "nowhere".to_owned(), |at| at.to_string())
 }
 
 async fn bind_for_operators(at: BindAddress) -> Result<Option<TcpListener>, ServeError> {

@@ -20,7 +20,7 @@ use crate::position::{EventId, Position};
 use crate::refreshments::Refreshments;
 use crate::settings::Settings;
 use crate::timekeeper::Alarm;
-use crate::view::View;
+use crate::view::{MAX_PAGE, Tally, View};
 use crate::writer::{Reply, Submission, Work, Writer};
 
 /// How many commands may wait. More would wait longer than a client does.
@@ -163,14 +163,19 @@ impl Store {
     }
 
     fn send(&self, work: Work) {
+        self.shared.meters.queued();
         let sent = match &self.queue {
             Some(queue) => queue.try_send(work),
             None => Err(TrySendError::Disconnected(work)),
         };
         match sent {
             Ok(()) => {}
-            Err(TrySendError::Full(work)) => work.answer(Err(SubmitError::Overloaded)),
+            Err(TrySendError::Full(work)) => {
+                self.shared.meters.taken(1);
+                work.answer(Err(SubmitError::Overloaded));
+            }
             Err(TrySendError::Disconnected(work)) => {
+                self.shared.meters.taken(1);
                 work.answer(Err(self.stopped("it was closed")));
             }
         }
@@ -184,6 +189,26 @@ impl Store {
     /// nobody before it is dropped.
     pub fn view(&self) -> RwLockReadGuard<'_, View> {
         self.shared.view.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The fleet in numbers, also of each cluster if that is wanted. Many clusters are looked at page by page, so that no
+    /// commit waits for all of them: the sums are of a moment, about.
+    #[must_use]
+    pub fn tally(&self, each: bool) -> Tally {
+        let mut tally = Tally::default();
+        let mut cursor = None;
+        loop {
+            let view = self.view();
+            // A cursor of this process cannot be of another incarnation.
+            let Ok(page) = view.clusters(cursor.as_ref(), MAX_PAGE) else { return tally };
+            for cluster in &page.items {
+                tally.add(view.fleet(), cluster, view.now(), each);
+            }
+            cursor = page.next;
+            if cursor.is_none() {
+                return tally;
+            }
+        }
     }
 
     /// Wakes whoever waits for news: of one cluster, or of everything.

@@ -6,6 +6,7 @@
 
 mod list;
 mod recent;
+mod tally;
 
 use std::collections::BTreeSet;
 
@@ -24,6 +25,7 @@ use crate::records::meta::Meta;
 pub use list::{Cursor, CursorError, MAX_PAGE, MAX_SCANNED, Page, PhaseName, Query, Side};
 pub use recent::{RECENT, Told};
 pub(crate) use recent::{Recent, concerned};
+pub use tally::{Amounts, State, Sum, Tally};
 
 /// A durable state with its indexes.
 #[derive(Debug)]

@@ -142,7 +142,7 @@ impl Writer {
     fn run(&mut self, waiting: &Receiver<Work>) {
         if let Err(why) = self.catch_up().and_then(|()| self.work(waiting)) {
             self.shared.health.send_modify(|health| health.failure = Some(why.clone()));
-            refuse_rest(waiting, &why);
+            refuse_rest(waiting, &why, &self.shared.meters);
         }
     }
 
@@ -164,6 +164,7 @@ impl Writer {
                 Err(RecvTimeoutError::Timeout) => Vec::new(),
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
+            self.shared.meters.taken(work.len());
             self.process(work)?;
         }
     }
@@ -194,8 +195,9 @@ fn take_waiting(first: Work, waiting: &Receiver<Work>) -> Vec<Work> {
 }
 
 /// Nobody waits for a store that has stopped.
-fn refuse_rest(waiting: &Receiver<Work>, why: &str) {
+fn refuse_rest(waiting: &Receiver<Work>, why: &str, meters: &Meters) {
     while let Ok(work) = waiting.try_recv() {
+        meters.taken(1);
         work.answer(Err(SubmitError::Stopped(why.to_owned())));
     }
 }

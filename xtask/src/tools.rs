@@ -86,6 +86,30 @@ pub(crate) const OPENSSL: Tool = Tool {
     install: Install::Debian("openssl"),
 };
 
+pub(crate) const PROMTOOL: Tool = Tool {
+    name: "promtool",
+    version: Version::Any,
+    why: "judges the form of the broker's metrics",
+    check: "promtool --version",
+    install: Install::Debian("prometheus"),
+};
+
+pub(crate) const SYSTEMD_ANALYZE: Tool = Tool {
+    name: "systemd-analyze",
+    version: Version::Any,
+    why: "judges the broker's unit",
+    check: "systemd-analyze --version",
+    install: Install::Debian("systemd"),
+};
+
+pub(crate) const FAKETIME: Tool = Tool {
+    name: "faketime",
+    version: Version::Any,
+    why: "sets the clock of one program, such as to 1970",
+    check: "faketime --version",
+    install: Install::Debian("faketime"),
+};
+
 pub(crate) const CARGO_FUZZ: Tool = Tool {
     name: "cargo-fuzz",
     version: Version::Exactly("0.13.2"),
@@ -111,7 +135,19 @@ const QUICKLY_BUILT: &str = "--config profile.release.opt-level=0 \
      --config profile.release.lto=false --config profile.release.codegen-units=16";
 
 /// Everything `cargo xtask setup` installs, in this order.
-pub(crate) const ALL: &[Tool] = &[RUSTFMT, CLIPPY, CARGO_DENY, CURL, OPENSSL, CXX, CARGO_FUZZ, GO];
+pub(crate) const ALL: &[Tool] = &[
+    RUSTFMT,
+    CLIPPY,
+    CARGO_DENY,
+    CURL,
+    OPENSSL,
+    SYSTEMD_ANALYZE,
+    PROMTOOL,
+    FAKETIME,
+    CXX,
+    CARGO_FUZZ,
+    GO,
+];
 
 impl Tool {
     /// The name, with the version where one is asked for.

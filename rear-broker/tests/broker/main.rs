@@ -8,9 +8,10 @@ mod authority;
 mod client;
 mod command_line;
 mod configuration;
-#[cfg(feature = "clients")]
 mod counts;
 mod description;
+#[cfg(feature = "clients")]
+mod development;
 mod earlier_agents;
 mod hostile;
 mod identities;
@@ -19,11 +20,14 @@ mod logs;
 mod news;
 #[cfg(feature = "clients")]
 mod operator;
+#[cfg(feature = "operations")]
+mod operators;
 mod pki;
 mod process;
 mod reloads;
 mod reservations;
 mod rush;
+mod supervisor;
 mod tools;
 #[cfg(feature = "clients")]
 mod upkeep;

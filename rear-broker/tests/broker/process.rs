@@ -52,9 +52,7 @@ impl Broker {
     }
 
     pub(crate) fn signal(&self, name: &str) {
-        let sent =
-            Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status();
-        assert!(sent.unwrap().success());
+        signal(&self.child, name);
     }
 
     pub(crate) fn certificates(&self) -> PathBuf {
@@ -92,12 +90,6 @@ impl Broker {
         rest.split('"').next().unwrap().parse().unwrap()
     }
 
-    /// Where its metrics are.
-    #[cfg(feature = "clients")]
-    pub(crate) fn metrics(&self) -> String {
-        format!("http://{}/metrics", self.listener("metrics"))
-    }
-
     /// What it has said on its standard error.
     pub(crate) fn log(&self) -> String {
         self.log.lock().unwrap().clone()
@@ -113,6 +105,12 @@ impl Drop for Broker {
             eprintln!("the broker said:\n{}", self.log());
         }
     }
+}
+
+/// Sends a signal to a process.
+pub(crate) fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
+    assert!(sent.unwrap().success());
 }
 
 /// The program with its arguments, before it is started.

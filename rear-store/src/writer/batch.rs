@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use rear_engine::{Command, Decision, Fleet, Subject, Timestamp, decide};
+use rear_engine::{Command, Decision, Duration, Fleet, Subject, Timestamp, decide};
 
 use super::order::{Turn, sort, turn};
 use super::trimming::Trimming;
@@ -65,7 +65,7 @@ impl Writer {
         let Draft { mut batch, durable, waiting, failure } = draft;
         let outcome = match failure {
             Some(why) => Err(why),
-            None if durable => self.commit(&mut batch),
+            None if durable => self.commit(&mut batch, waiting.len()),
             None => Ok(()),
         };
         step!("committed");
@@ -185,13 +185,16 @@ impl Writer {
         }
     }
 
-    fn commit(&mut self, batch: &mut Batch) -> Result<(), String> {
+    fn commit(&mut self, batch: &mut Batch, commands: usize) -> Result<(), String> {
         batch.position = self.position.next().ok_or("the history is full")?;
+        let began = self.clock.read().monotonic;
         self.journal.commit(batch).map_err(|error| {
             self.shared.meters.failed();
             chain(&error)
         })?;
+        let took = self.clock.read().monotonic.as_nanos() - began.as_nanos();
         self.shared.meters.committed(batch);
+        self.shared.meters.shared_by(commands, Duration::from_nanos(took));
         self.position = batch.position;
         self.trimming.committed(batch).map_err(|error| chain(&error))
     }
