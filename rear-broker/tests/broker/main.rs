@@ -9,6 +9,8 @@ mod client;
 mod command_line;
 mod configuration;
 mod counts;
+#[cfg(feature = "browser")]
+mod dashboard;
 mod description;
 #[cfg(feature = "clients")]
 mod development;
