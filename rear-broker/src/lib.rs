@@ -18,6 +18,7 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod dev;
+mod files;
 pub mod identity;
 pub mod limits;
 pub mod listen;

@@ -23,6 +23,7 @@ use uuid::Uuid;
 
 use crate::audit::{Audit, AuditError};
 use crate::config::{Config, ConfigErrors, Loaded};
+use crate::files::raise_limit;
 use crate::limits::MAX_CONNECTIONS;
 use crate::listen::Listener;
 use crate::log::{Log, LogError};
@@ -69,10 +70,12 @@ pub enum ServeError {
     #[error("the certificates cannot be used")]
     Certificates(#[from] CredentialError),
     /// Nobody can be let in.
-    #[error("{address} cannot be listened on")]
+    #[error("{address} cannot be listened on (the key `{key}` names another place)")]
     Listen {
         /// Where.
         address: SocketAddr,
+        /// The key that says so.
+        key: &'static str,
         /// Why.
         source: std::io::Error,
     },
@@ -92,7 +95,9 @@ pub enum ServeError {
     #[error("signals cannot be received")]
     Signals(#[source] std::io::Error),
     /// The store has stopped while the broker ran: a restart recovers.
-    #[error("the store has stopped: {0}")]
+    #[error(
+        "the store has stopped: {0}; what was acknowledged is on the disk: set right what is wrong and start again"
+    )]
     Stopped(String),
 }
 
@@ -161,6 +166,7 @@ pub(crate) struct House {
 
 impl House {
     pub(crate) async fn build(config: &Config, log: Log) -> Result<Self, ServeError> {
+        raise_limit();
         check_clock(SystemClock::default().read().wall)?;
         let certificates = config.certificates();
         let trust = Arc::new(Trust::new(Credentials::read(&certificates)?));
@@ -179,11 +185,20 @@ impl House {
             audit.clone(),
         ));
         metrics.watch(&broker, config.metrics_per_cluster);
-        let socket = bind(config.address()).await?;
+        let socket = bind("http-port", config.address()).await?;
         let listeners = Listeners {
-            metrics: bind_for_operators(config.metrics_bind_address).await?,
-            probes: bind_for_operators(config.health_probe_bind_address).await?,
-            operations: bind_for_operators(config.operations_bind_address).await?,
+            metrics: bind_for_operators("metrics-bind-address", config.metrics_bind_address)
+                .await?,
+            probes: bind_for_operators(
+                "health-probe-bind-address",
+                config.health_probe_bind_address,
+            )
+            .await?,
+            operations: bind_for_operators(
+                "operations-bind-address",
+                config.operations_bind_address,
+            )
+            .await?,
         };
         let addresses = listeners.addresses(socket.local_addr().unwrap_or(config.address()));
         let listener = Listener {
@@ -301,15 +316,18 @@ impl Listeners {
     }
 }
 
-async fn bind_for_operators(at: BindAddress) -> Result<Option<TcpListener>, ServeError> {
+async fn bind_for_operators(
+    key: &'static str,
+    at: BindAddress,
+) -> Result<Option<TcpListener>, ServeError> {
     match at {
-        BindAddress(Some(address)) => bind(address).await.map(Some),
+        BindAddress(Some(address)) => bind(key, address).await.map(Some),
         BindAddress(None) => Ok(None),
     }
 }
 
-async fn bind(address: SocketAddr) -> Result<TcpListener, ServeError> {
-    let failed = |source| ServeError::Listen { address, source };
+async fn bind(key: &'static str, address: SocketAddr) -> Result<TcpListener, ServeError> {
+    let failed = |source| ServeError::Listen { address, key, source };
     match TcpListener::bind(address).await {
         // All interfaces of a machine without IPv6.
         Err(error) if address.ip() == Ipv6Addr::UNSPECIFIED && lacks_ipv6(&error) => {
