@@ -25,6 +25,9 @@ pub const MAX_CONNECTION_AGE: Duration = Duration::from_hours(1);
 /// Connections at once: ten thousand agents, and some that reconnect before they are missed.
 pub const MAX_CONNECTIONS: usize = 16_384;
 
+/// Connections of those who look at the pages.
+pub const MAX_OPERATORS: usize = 256;
+
 /// Requests at once on one HTTP/2 connection.
 pub const MAX_STREAMS: u32 = 128;
 

@@ -18,8 +18,8 @@ use crate::routes::Broker;
 /// Which requests, and how they were answered.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Request {
-    method: String,
-    route: String,
+    method: &'static str,
+    route: &'static str,
     status: u16,
 }
 
@@ -125,12 +125,8 @@ impl Metrics {
         Ok(text)
     }
 
-    pub(crate) fn answered(&self, method: &Method, route: &str, status: StatusCode) {
-        let request = Request {
-            method: method.as_str().to_owned(),
-            route: route.to_owned(),
-            status: status.as_u16(),
-        };
+    pub(crate) fn answered(&self, method: &Method, route: &'static str, status: StatusCode) {
+        let request = Request { method: name(method), route, status: status.as_u16() };
         self.requests.get_or_create(&request).inc();
     }
 
@@ -185,7 +181,26 @@ impl Metrics {
         self.certificate_expiry.set(at);
     }
 
+    /// When the broker's own certificate expires, in seconds since 1970.
+    pub(crate) fn certificate_expiry(&self) -> i64 {
+        self.certificate_expiry.get()
+    }
+
     pub(crate) fn stream_closed(&self) {
         self.streams_closed.inc();
+    }
+}
+
+/// Few names, whatever clients call their methods: each is a series.
+fn name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::DELETE => "DELETE",
+        Method::HEAD => "HEAD",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
     }
 }

@@ -1,6 +1,7 @@
-//! The listeners of the operator, without certificates: metrics and probes, which hold no secrets, and the pages, which
-//! tell more and stay on loopback if nobody says otherwise.
+//! The listeners of the operator: metrics and probes, without certificates, which hold no secrets; and the pages, which tell
+//! more: to anyone on loopback, where they are if nobody says otherwise, and to administrators elsewhere.
 
+mod guard;
 mod pages;
 mod plain;
 
@@ -12,16 +13,19 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use crate::dashboard::dashboard;
 use crate::listen::stopped;
 use crate::metrics::Metrics;
+use crate::routes::Broker;
 
-pub use pages::pages;
+pub use guard::ForAdministrators;
 
 /// What Prometheus asks for first.
 const OPEN_METRICS: &str = "application/openmetrics-text";
@@ -75,8 +79,19 @@ async fn show(State(metrics): State<Arc<Metrics>>, headers: HeaderMap) -> Respon
     }
 }
 
+/// The dashboard and the description of the API.
+pub fn pages(broker: Arc<Broker>) -> Router {
+    pages::pages().merge(dashboard(broker)).layer(from_fn(guard::with_policy))
+}
+
+/// The same, for whoever is on this machine.
+pub fn pages_nearby(broker: Arc<Broker>) -> Router {
+    pages(broker).layer(from_fn(guard::only_nearby))
+}
+
 /// Answers until it is time to stop.
 pub async fn run(socket: TcpListener, router: Router, mut stopping: watch::Receiver<bool>) {
+    let router = router.into_make_service_with_connect_info::<SocketAddr>();
     let serving = axum::serve(socket, router)
         .with_graceful_shutdown(async move { stopped(&mut stopping).await });
     if let Err(error) = serving.await {

@@ -1,6 +1,7 @@
 //! The API: which address does what, and what all of them share.
 
 mod actions;
+mod addresses;
 mod administration;
 mod advertisements;
 mod around;
@@ -15,7 +16,6 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use axum::Router;
-use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use rear_api::problem::{Code, Names, Problem};
 use rear_engine::{Command, Duration};
@@ -27,10 +27,18 @@ use crate::audit::Audit;
 use crate::caller::Caller;
 use crate::limits::RateLimit;
 use crate::metrics::Metrics;
+use crate::refusals::Refusals;
+use addresses::{
+    ACTIVATE, ADVERTISEMENT, ADVERTISEMENTS, CONFIRM_CLOCK, END_RECOVERY, EVENTS, HEALTHZ,
+    INSTRUCTIONS, OPENAPI, READYZ, REJECT, RENEW, RESERVATION, RESERVATIONS, SNAPSHOT,
+};
 use administration::MAX_SNAPSHOTS;
 use around::RequestIds;
 use events::Streams;
 
+pub(crate) use list::Query;
+
+pub use around::Api;
 pub use openapi::document;
 
 /// How exactly signs of life are remembered: a promise without an end lives a day after the last one.
@@ -48,6 +56,8 @@ pub struct Broker {
     pub stopping: watch::Receiver<bool>,
     /// How often each cluster may ask, at the moment.
     rate: ArcSwap<RateLimit>,
+    /// What was refused lately.
+    pub refusals: Refusals,
     streams: Arc<Streams>,
     snapshots: Arc<Semaphore>,
     audit: Audit,
@@ -68,7 +78,18 @@ impl Broker {
         let rate = ArcSwap::from_pointee(rate);
         let (streams, request_ids) = (Arc::default(), RequestIds::default());
         let snapshots = Arc::new(Semaphore::new(MAX_SNAPSHOTS));
-        Self { store, names, metrics, stopping, rate, streams, snapshots, audit, request_ids }
+        Self {
+            store,
+            names,
+            metrics,
+            stopping,
+            rate,
+            streams,
+            refusals: Refusals::default(),
+            snapshots,
+            audit,
+            request_ids,
+        }
     }
 
     /// Lets a caller in: not too often, and as a sign of its life.
@@ -104,6 +125,14 @@ impl Broker {
         outcome.map_err(|error| Failure::of(&error, self.names))
     }
 
+    /// Takes an advertisement. Most say nothing new: nobody waits for these.
+    pub async fn advertise(&self, advertisement: Command) -> Result<(), Failure> {
+        match self.store.refresh(advertisement) {
+            Ok(()) => Ok(()),
+            Err(news) => self.submit(news).await.map(drop),
+        }
+    }
+
     /// From now on clusters may ask so often; what they have asked before is forgotten.
     pub fn limit_to(&self, rate: RateLimit) {
         self.rate.store(Arc::new(rate));
@@ -115,37 +144,33 @@ impl Broker {
     }
 }
 
-/// Every address of the API.
-pub fn router(broker: Arc<Broker>) -> Router {
-    let api = Router::new()
-        .route("/advertisements", post(advertisements::publish).get(advertisements::list))
-        .route("/advertisements/{id}", get(advertisements::one).delete(advertisements::forget))
-        .route("/reservations", post(reservations::reserve).get(reservations::list))
-        .route("/reservations/{id}", get(reservations::one).delete(reservations::release))
-        .route("/reservations/{id}/activate", post(reservations::activate))
-        .route("/reservations/{id}/renew", post(reservations::renew))
-        .route("/reservations/{id}/reject", post(reservations::reject))
-        .route("/instructions", get(instructions::level))
-        .route("/events", get(events::stream))
-        .route("/snapshot", get(administration::snapshot))
-        .route("/recovery/end", post(administration::end_recovery))
-        .route("/clock/confirm", post(administration::confirm_clock))
-        .route("/openapi.json", get(openapi::serve));
+fn router(broker: Arc<Broker>) -> Router {
     Router::new()
-        .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
-        .nest("/api/v1", api)
+        .route(HEALTHZ, get(health::alive))
+        .route(READYZ, get(health::ready))
+        .route(ADVERTISEMENTS, post(advertisements::publish).get(advertisements::list))
+        .route(ADVERTISEMENT, get(advertisements::one).delete(advertisements::forget))
+        .route(RESERVATIONS, post(reservations::reserve).get(reservations::list))
+        .route(RESERVATION, get(reservations::one).delete(reservations::release))
+        .route(ACTIVATE, post(reservations::activate))
+        .route(RENEW, post(reservations::renew))
+        .route(REJECT, post(reservations::reject))
+        .route(INSTRUCTIONS, get(instructions::level))
+        .route(EVENTS, get(events::stream))
+        .route(SNAPSHOT, get(administration::snapshot))
+        .route(END_RECOVERY, post(administration::end_recovery))
+        .route(CONFIRM_CLOCK, post(administration::confirm_clock))
+        .route(OPENAPI, get(openapi::serve))
         .fallback(nothing)
         .method_not_allowed_fallback(no_such_method)
-        .layer(from_fn_with_state(broker.clone(), around::around))
         .with_state(broker)
 }
 
 /// Whether the broker lives and can decide, for a listener without TLS.
 pub fn probes(broker: Arc<Broker>) -> Router {
     Router::new()
-        .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
+        .route(HEALTHZ, get(health::alive))
+        .route(READYZ, get(health::ready))
         .with_state(broker)
 }
 

@@ -24,13 +24,13 @@ use uuid::Uuid;
 use crate::audit::{Audit, AuditError};
 use crate::config::{Config, ConfigErrors, Loaded};
 use crate::files::raise_limit;
-use crate::limits::MAX_CONNECTIONS;
+use crate::limits::{MAX_CONNECTIONS, MAX_OPERATORS};
 use crate::listen::Listener;
 use crate::log::{Log, LogError};
 use crate::metrics::Metrics;
 use crate::operations::{self, BindAddress};
 use crate::reload::Changeable;
-use crate::routes::{Broker, probes, router};
+use crate::routes::{Api, Broker, probes};
 use crate::supervisor::Supervisor;
 use crate::tls::{CredentialError, Credentials, Trust, watch as watch_certificates};
 
@@ -186,32 +186,43 @@ impl House {
         ));
         metrics.watch(&broker, config.metrics_per_cluster);
         let socket = bind("http-port", config.address()).await?;
+        let operations =
+            bind_for_operators("operations-bind-address", config.operations_bind_address).await?;
+        let (at, probes_at) = (config.metrics_bind_address, config.health_probe_bind_address);
         let listeners = Listeners {
-            metrics: bind_for_operators("metrics-bind-address", config.metrics_bind_address)
-                .await?,
-            probes: bind_for_operators(
-                "health-probe-bind-address",
-                config.health_probe_bind_address,
-            )
-            .await?,
-            operations: bind_for_operators(
-                "operations-bind-address",
-                config.operations_bind_address,
-            )
-            .await?,
+            metrics: bind_for_operators("metrics-bind-address", at).await?,
+            probes: bind_for_operators("health-probe-bind-address", probes_at).await?,
         };
-        let addresses = listeners.addresses(socket.local_addr().unwrap_or(config.address()));
+        let at = |socket: Option<&TcpListener>| socket?.local_addr().ok();
+        let addresses = Addresses {
+            api: socket.local_addr().unwrap_or(config.address()),
+            metrics: at(listeners.metrics.as_ref()),
+            probes: at(listeners.probes.as_ref()),
+            operations: at(operations.as_ref()),
+        };
         let listener = Listener {
             socket,
             trust: trust.clone(),
             administrators: Arc::new(config.administrators()),
-            router: router(broker.clone()),
+            answers: Api::new(broker.clone()),
             connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
             metrics: metrics.clone(),
             stopping,
         };
         let reload_certificates = Arc::new(Notify::new());
         let mut others = listeners.run(&broker, &is_over);
+        others.extend(operations.map(|socket| {
+            let pages = Listener {
+                socket,
+                trust: trust.clone(),
+                administrators: listener.administrators.clone(),
+                answers: (),
+                connections: Arc::new(Semaphore::new(MAX_OPERATORS)),
+                metrics: metrics.clone(),
+                stopping: is_over.clone(),
+            };
+            tokio::spawn(show_pages(pages, broker.clone()))
+        }));
         let watching =
             watch_certificates(trust, certificates, metrics, reload_certificates.clone());
         others.extend([tokio::spawn(watching), tokio::spawn(tidy(broker.clone()))]);
@@ -288,25 +299,13 @@ impl Signals {
 struct Listeners {
     metrics: Option<TcpListener>,
     probes: Option<TcpListener>,
-    operations: Option<TcpListener>,
 }
 
 impl Listeners {
-    fn addresses(&self, api: SocketAddr) -> Addresses {
-        let at = |socket: &Option<TcpListener>| socket.as_ref()?.local_addr().ok();
-        Addresses {
-            api,
-            metrics: at(&self.metrics),
-            probes: at(&self.probes),
-            operations: at(&self.operations),
-        }
-    }
-
     fn run(self, broker: &Arc<Broker>, over: &watch::Receiver<bool>) -> Vec<JoinHandle<()>> {
         let routers = [
             (self.metrics, operations::metrics(broker.metrics.clone())),
             (self.probes, probes(broker.clone())),
-            (self.operations, operations::pages()),
         ];
         let run = |(socket, router)| {
             let socket: Option<TcpListener> = socket;
@@ -314,6 +313,16 @@ impl Listeners {
         };
         routers.into_iter().filter_map(run).collect()
     }
+}
+
+/// The pages: for anyone who is on this machine if only this machine reaches them, else for administrators.
+async fn show_pages(listener: Listener<()>, broker: Arc<Broker>) {
+    let at = listener.socket.local_addr();
+    if at.is_ok_and(|at| at.ip().is_loopback()) {
+        let pages = operations::pages_nearby(broker);
+        return operations::run(listener.socket, pages, listener.stopping).await;
+    }
+    listener.answered_by(operations::ForAdministrators(operations::pages(broker))).run().await;
 }
 
 async fn bind_for_operators(

@@ -17,6 +17,7 @@ use crate::journal::{Journal, JournalError, Reader};
 use crate::meters::Meters;
 use crate::news::{News, Subscribers};
 use crate::position::{EventId, Position};
+use crate::refreshments::Refreshments;
 use crate::settings::Settings;
 use crate::timekeeper::Alarm;
 use crate::view::{MAX_PAGE, Tally, View};
@@ -80,6 +81,7 @@ pub enum StartError {
 /// What the writer and the readers share.
 pub(crate) struct Shared {
     pub(crate) view: RwLock<View>,
+    pub(crate) refreshments: Refreshments,
     pub(crate) subscribers: Subscribers,
     pub(crate) health: watch::Sender<Health>,
     pub(crate) meters: Meters,
@@ -122,6 +124,22 @@ impl Store {
     /// Queues a command and waits for the answer.
     pub fn submit(&self, command: Command) -> Result<Answer, SubmitError> {
         self.wait_for(|reply| Work::Decide(Submission { command, reply }))
+    }
+
+    /// Takes an advertisement that says what is known already and need not become durable: readers see it
+    /// at once, and nobody waits. Any other command is given back, to be submitted.
+    pub fn refresh(&self, command: Command) -> Result<(), Command> {
+        let Command::Advertise { cluster, advertisement, holding } = command else {
+            return Err(command);
+        };
+        let mut view = self.shared.view.write().unwrap_or_else(PoisonError::into_inner);
+        let works = self.shared.health.borrow().failure.is_none();
+        if works && view.refresh(&cluster, &advertisement, holding.as_deref()) {
+            // Under the same lock, so that the writer finds the word that readers saw last.
+            self.shared.refreshments.put(cluster, advertisement);
+            return Ok(());
+        }
+        Err(Command::Advertise { cluster, advertisement, holding })
     }
 
     /// Someone has looked: the wall clock is right, however far it jumped.

@@ -10,8 +10,12 @@ mod tally;
 
 use std::collections::BTreeSet;
 
+use rear_engine::advertisement::Holding;
 use rear_engine::fleet::Divergence;
-use rear_engine::{Change, ClusterId, Fleet, Phase, Policy, Reservation, ReservationId, Timestamp};
+use rear_engine::{
+    Advertisement, Change, ClusterId, Fleet, Phase, Policy, Reservation, ReservationId, Timestamp,
+    refreshment,
+};
 use rustc_hash::FxHashMap;
 
 use crate::journal::Batch;
@@ -151,6 +155,17 @@ impl View {
     /// Time has passed.
     pub(crate) fn pass(&mut self, now: Timestamp) {
         self.now = now;
+    }
+
+    /// Notes that a cluster said the same again, if it did and that need not be durable.
+    pub(crate) fn refresh(
+        &mut self,
+        cluster: &ClusterId,
+        advertisement: &Advertisement,
+        holding: Option<&[Holding]>,
+    ) -> bool {
+        refreshment(&self.fleet, cluster, advertisement, holding, self.now)
+            .is_some_and(|change| self.fleet.apply(change).is_ok())
     }
 
     /// Follows a batch that is durable, or needs not be. Returns whom it concerns.

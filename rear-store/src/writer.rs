@@ -21,6 +21,7 @@ use crate::journal::{Journal, Reader};
 use crate::meters::Meters;
 use crate::news::Subscribers;
 use crate::position::Position;
+use crate::refreshments::Refreshments;
 use crate::settings::Settings;
 use crate::store::{Answer, Health, Shared, StartError, SubmitError};
 use crate::timekeeper::{Reading, Timekeeper};
@@ -101,6 +102,7 @@ impl Writer {
         let trimming = Trimming::load(settings.events, journal.reader(), meta.trimmed_through)?;
         let shared = Arc::new(Shared {
             view: RwLock::new(View::new(fleet.clone(), &meta, now)),
+            refreshments: Refreshments::default(),
             subscribers: Subscribers::new(meta.position),
             health: watch::Sender::new(Health::default()),
             meters: Meters::default(),

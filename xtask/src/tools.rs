@@ -130,6 +130,10 @@ pub(crate) const GO: Tool = Tool {
     ),
 };
 
+/// These tools look at a few files: to optimise them takes far longer than they run.
+const QUICKLY_BUILT: &str = "--config profile.release.opt-level=0 \
+     --config profile.release.lto=false --config profile.release.codegen-units=16";
+
 /// Everything `cargo xtask setup` installs, in this order.
 pub(crate) const ALL: &[Tool] = &[
     RUSTFMT,
@@ -187,7 +191,7 @@ impl Tool {
                     Version::Any => String::new(),
                 };
                 let install = format!("cargo install --locked --force {} {pin}", self.name);
-                vec![Invocation::new(&install)]
+                vec![Invocation::new(&format!("{install} {QUICKLY_BUILT}"))]
             }
             Install::Debian(package) => vec![
                 Invocation::new("apt-get update"),
@@ -291,7 +295,9 @@ mod tests {
     #[test]
     fn each_kind_of_tool_has_its_way_of_installing() {
         assert_eq!(lines(&CLIPPY), ["rustup component add clippy"]);
-        assert_eq!(lines(&MISSING), ["cargo install --locked --force sundial --version =1.2.3"]);
+        let [install] = &lines(&MISSING)[..] else { panic!("one command") };
+        assert!(install.starts_with("cargo install --locked --force sundial --version =1.2.3 "));
+        assert!(install.ends_with("--config profile.release.codegen-units=16"), "{install}");
         assert_eq!(
             lines(&CXX),
             ["apt-get update", "apt-get install --yes --no-install-recommends g++"]

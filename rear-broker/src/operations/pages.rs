@@ -3,51 +3,24 @@
 use std::fmt::Write;
 
 use axum::Router;
-use axum::extract::Request;
-use axum::http::HeaderValue;
-use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-    X_FRAME_OPTIONS,
-};
-use axum::middleware::{Next, from_fn};
-use axum::response::{Html, IntoResponse, Redirect, Response};
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use serde_json::Value;
-
-/// Nothing runs, nothing comes from elsewhere, nobody frames it.
-const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// How the pages look.
 const STYLE: &str = include_str!("style.css");
 
-/// Every page.
-pub fn pages() -> Router {
+/// The description of the API.
+pub(super) fn pages() -> Router {
     Router::new()
-        .route("/", get(|| async { Redirect::temporary("/api") }))
         .route("/api", get(|| async { Html(description()) }))
         .route("/openapi.json", get(document))
         .route("/style.css", get(|| async { ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE) }))
-        .layer(from_fn(guarded))
 }
 
 async fn document() -> Response {
     axum::Json(crate::routes::document()).into_response()
-}
-
-/// What every page says to the browser that shows it.
-async fn guarded(request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
-    let headers = response.headers_mut();
-    for (name, value) in [
-        (CONTENT_SECURITY_POLICY, POLICY),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (X_FRAME_OPTIONS, "DENY"),
-        (REFERRER_POLICY, "no-referrer"),
-        (CACHE_CONTROL, "no-store"),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    response
 }
 
 /// The description of the API as a page: every operation, what it takes and what it answers.

@@ -5,23 +5,26 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use axum::extract::{MatchedPath, Request, State};
+use axum::Router;
+use axum::extract::Request;
 use axum::http::header::{CONNECTION, HeaderName};
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use rear_api::moment;
 use rear_api::problem::{Code, Problem};
 use rear_api::revision::REVISION_HEADER;
+use tower::Service;
 use tracing::{Instrument, debug, error, error_span};
 use uuid::Uuid;
 
-use super::Broker;
 use super::actions::{About, Action};
-use crate::answer::{Failure, revision_value};
+use super::{Broker, addresses, router};
+use crate::answer::{Detail, Failure, revision_value};
 use crate::audit::Record;
 use crate::caller::Connection;
+use crate::listen::Answers;
+use crate::refusals::Refused;
 
 /// Names a request in its answer, in the log and in the audit log.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -46,46 +49,54 @@ impl RequestIds {
     }
 }
 
-pub(super) async fn around(
-    State(broker): State<Arc<Broker>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let id = broker.request_ids.next();
-    let span = error_span!("request", id);
-    let asked = Asked {
-        route: request.extensions().get::<MatchedPath>().cloned(),
-        method: request.method().clone(),
-        uri: request.uri().clone(),
-        connection: request.extensions().get::<Arc<Connection>>().cloned(),
-        id,
-    };
-    let answered = async {
-        let outcome = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-        let response = outcome.unwrap_or_else(|_| panicked(&broker, &asked));
-        finish(&broker, &asked, response)
-    };
-    answered.instrument(span).await
+/// The API, with what is around every request.
+#[derive(Clone)]
+pub struct Api {
+    broker: Arc<Broker>,
+    router: Router,
+}
+
+impl Api {
+    /// The API of this broker.
+    #[must_use]
+    pub fn new(broker: Arc<Broker>) -> Self {
+        Self { router: router(broker.clone()), broker }
+    }
+}
+
+impl Answers for Api {
+    async fn answer(mut self, request: Request, connection: Arc<Connection>) -> Response {
+        let id = self.broker.request_ids.next();
+        let span = error_span!("request", id);
+        let (method, uri) = (request.method().clone(), request.uri().clone());
+        let asked = Asked { route: addresses::of(uri.path()), method, uri, connection, id };
+        let answered = async {
+            let mut request = request;
+            request.extensions_mut().insert(asked.connection.clone());
+            let outcome = AssertUnwindSafe(self.router.call(request)).catch_unwind().await;
+            let response = match outcome {
+                Ok(Ok(response)) => response,
+                Ok(Err(never)) => match never {},
+                Err(_) => panicked(&self.broker, &asked),
+            };
+            finish(&self.broker, &asked, response)
+        };
+        answered.instrument(span).await
+    }
 }
 
 /// What is known of a request before it is answered.
 struct Asked {
-    route: Option<MatchedPath>,
+    route: &'static str,
     method: Method,
     uri: Uri,
-    connection: Option<Arc<Connection>>,
+    connection: Arc<Connection>,
     id: String,
-}
-
-impl Asked {
-    fn route(&self) -> &str {
-        self.route.as_ref().map_or("unknown", MatchedPath::as_str)
-    }
 }
 
 fn panicked(broker: &Broker, asked: &Asked) -> Response {
     broker.metrics.panicked();
-    error!(method = %asked.method, route = asked.route(), "a request panicked");
+    error!(method = %asked.method, route = asked.route, "a request panicked");
     Failure::from(Problem::new(Code::Internal, "the broker failed; its log says where"))
         .into_response()
 }
@@ -104,10 +115,13 @@ fn finish(broker: &Broker, asked: &Asked, mut response: Response) -> Response {
     if let Ok(id) = HeaderValue::try_from(&asked.id) {
         headers.insert(REQUEST_ID, id);
     }
-    broker.metrics.answered(&asked.method, asked.route(), status);
+    broker.metrics.answered(&asked.method, asked.route, status);
     debug!(method = %asked.method, path = asked.uri.path(), status = status.as_u16(), "answered");
-    if let Some(action) = Action::of(&asked.method, asked.route(), &asked.uri) {
+    if let Some(action) = Action::of(&asked.method, asked.route, &asked.uri) {
         let code = response.extensions().get::<Code>().copied();
+        if let Some(code) = code {
+            broker.refusals.push(refused(broker, asked, action, code, &response));
+        }
         broker.metrics.decided(action.name(), status, code.map(Code::name));
         if action.is_told(status) {
             broker.audit.tell(&record(broker, asked, action, &response));
@@ -116,8 +130,25 @@ fn finish(broker: &Broker, asked: &Asked, mut response: Response) -> Response {
     response
 }
 
+fn refused(
+    broker: &Broker,
+    asked: &Asked,
+    action: Action,
+    code: Code,
+    response: &Response,
+) -> Refused {
+    let detail = response.extensions().get::<Detail>();
+    Refused {
+        at: moment::text(broker.store.view().now()),
+        by: asked.connection.named().map(|peer| peer.id.to_string()),
+        action: action.name(),
+        code: code.name(),
+        detail: detail.map(|Detail(text)| text.clone()).unwrap_or_default(),
+    }
+}
+
 fn record(broker: &Broker, asked: &Asked, action: Action, response: &Response) -> Record {
-    let peer = asked.connection.as_ref().and_then(|connection| connection.named());
+    let peer = asked.connection.named();
     let about = response.extensions().get::<About>().cloned().unwrap_or_default();
     Record {
         at: moment::text(broker.store.view().now()),

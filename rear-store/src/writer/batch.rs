@@ -107,6 +107,10 @@ impl Writer {
     }
 
     fn decide_all(&mut self, submissions: Vec<Submission>, reading: Reading, draft: &mut Draft) {
+        for again in self.shared.clone().refreshments.take() {
+            // Refused is what a newer word has overtaken since: nothing is lost by that.
+            drop(self.decide(again, reading, draft));
+        }
         self.decide_due(&FADED, reading, draft);
         let mut rest = submissions.into_iter().peekable();
         while let Some(ending) = rest.next_if(|next| turn(&next.command) == Turn::Endings) {
