@@ -80,6 +80,17 @@ pub(crate) const ALL: &[Suite] = &[
         },
     },
     Suite {
+        name: "crowd",
+        shows: "ten thousand idle connections cost the broker at most 32 KiB each",
+        requirement: many_files,
+        commands: |_| {
+            one_command(
+                "cargo test --locked --package rear-broker --features crowd --test broker -- \
+                 crowd::",
+            )
+        },
+    },
+    Suite {
         name: "small-disk",
         shows: "a full disk loses nothing that was acknowledged",
         requirement: small_disk::requirement,
@@ -124,6 +135,22 @@ fn testbed_tests(filter: &str) -> String {
 #[expect(clippy::unnecessary_wraps, reason = "the type that every requirement has")]
 fn rust_alone(_root: &Path) -> Result<(), String> {
     Ok(())
+}
+
+/// Ten thousand connections at either end, and whatever else is open.
+const MANY_FILES: u64 = 12_000;
+
+fn many_files(_root: &Path) -> Result<(), String> {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let files = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    match files {
+        Some(files) if files < MANY_FILES => {
+            Err(format!("a process may open {files} files: raise that with `ulimit -n 20000`"))
+        }
+        Some(_) => Ok(()),
+        None => Err("how many files may be open is not known here: run it on Linux".to_owned()),
+    }
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the type that every list of commands has")]
