@@ -56,6 +56,14 @@ pub(crate) struct Order {
     pub(crate) sequence: u64,
 }
 
+impl Order {
+    /// The start of an epoch. The count begins anywhere: two agents that start in the same moment take the same epoch,
+    /// and whoever is behind notices; if both counted from 0, a broker could not tell them apart.
+    pub(crate) fn starting(epoch: u64) -> Self {
+        Self { epoch, sequence: uuid::Uuid::new_v4().as_u64_pair().0 >> 32 }
+    }
+}
+
 impl Snapshot {
     /// The advertisement that says it, with what is kept for others.
     pub(crate) fn told(

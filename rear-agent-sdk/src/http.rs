@@ -168,12 +168,16 @@ impl HttpCommunicator {
             ..Call::new("reservations", Method::POST, url)
         };
         let mut attempt = 0;
-        let mut lost: Option<String> = None;
+        let mut lost: Option<(Option<u64>, String)> = None;
         loop {
             let kind = self.kind().await?;
             kind.must_understand(request)?;
-            // Another broker listens now than the one that was asked first.
-            if let (Kind::Earlier, Some(why)) = (kind, &lost) {
+            let life = self.learnt.life();
+            // Another broker listens now than the one that was asked first, or one that has been restored since: it
+            // does not know the key.
+            if let Some((asked_in, why)) = &lost
+                && (kind == Kind::Earlier || life != *asked_in)
+            {
                 return Err(Error::OutcomeUnknown { source: why.as_str().into() });
             }
             let error = match self.once(&call).await {
@@ -186,7 +190,7 @@ impl HttpCommunicator {
             let sent = !error.was_not_sent();
             let why = Chain(&error).to_string();
             self.pause(error, attempt).await?;
-            lost = lost.or(sent.then_some(why));
+            lost = lost.or(sent.then_some((life, why)));
             attempt += 1;
         }
     }
