@@ -30,7 +30,7 @@ pub trait ResourceCollector: Send + Sync + 'static {
     }
 }
 
-/// What a cluster has at one moment.
+/// What a cluster has at one moment. Members may be added: end yours with `..Snapshot::default()`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Snapshot {
     /// All that the machines have.

@@ -25,6 +25,7 @@ use crate::communicator::{IdempotencyKey, Intent, Reservation, ReservationReques
 use crate::error::{Chain, Error};
 use call::{Call, Reply};
 use connection::Connection;
+use credentials::Protocols;
 use diagnose::certificate_trouble;
 use kind::{Kind, Learnt};
 use retry::pause_after;
@@ -50,6 +51,16 @@ pub struct HttpCommunicator {
 impl HttpCommunicator {
     /// To the broker at `https://HOST:PORT`, with `tls.crt`, `tls.key` and `ca.crt` from a folder.
     pub fn new(address: &str, certificates: impl Into<PathBuf>) -> Result<Self, Error> {
+        Self::with(address, certificates.into(), Protocols::Both)
+    }
+
+    /// For whoever asks one thing after the other: HTTP/1.1, which costs both sides less than HTTP/2. What is asked
+    /// at the same time has a connection each.
+    pub fn one_at_a_time(address: &str, certificates: impl Into<PathBuf>) -> Result<Self, Error> {
+        Self::with(address, certificates.into(), Protocols::Http1)
+    }
+
+    fn with(address: &str, certificates: PathBuf, protocols: Protocols) -> Result<Self, Error> {
         let unusable = || Error::Address { address: address.to_owned() };
         let base = Url::parse(address).map_err(|_| unusable())?;
         if base.scheme() != "https" || !base.has_host() {
@@ -57,7 +68,7 @@ impl HttpCommunicator {
         }
         Ok(Self {
             base,
-            connection: Connection::new(certificates.into())?,
+            connection: Connection::new(certificates, protocols)?,
             learnt: Learnt::default(),
             closed: watch::Sender::new(false),
         })

@@ -8,9 +8,9 @@
 //!
 //! use rear_agent_sdk::communicator::{Reservation, Role};
 //! use rear_agent_sdk::{
-//!     Agent, Doing, HttpCommunicator, InstructionHandler, Keeping, ResourceCollector, Snapshot,
+//!     Agent, Doing, HttpCommunicator, InstructionHandler, Keeping, ResourceCollector, Resources,
+//!     Snapshot,
 //! };
-//! use rear_engine::Resources;
 //!
 //! struct FourCores;
 //!
@@ -63,6 +63,8 @@
 //!
 //! A transport of another kind is an implementation of [`BrokerCommunicator`].
 //!
+//! Bodies and amounts are types of [`rear_api`] and [`rear_engine`], which are this crate's too: one version for both.
+//!
 //! # Features
 //!
 //! - `http` (on unless it is turned off): the transport over HTTPS. Without it, neither TLS nor an HTTP client is built.
@@ -89,4 +91,6 @@ pub use error::{Chain, Error, Refused, Source};
 pub use handler::{InstructionHandler, Keeping, NotKept};
 #[cfg(feature = "http")]
 pub use http::HttpCommunicator;
+pub use rear_engine::Resources;
 pub use watch::Watch;
+pub use {rear_api, rear_engine};
