@@ -8,9 +8,9 @@
 //!
 //! use rear_agent_sdk::communicator::{Reservation, Role};
 //! use rear_agent_sdk::{
-//!     Agent, Doing, HttpCommunicator, InstructionHandler, Keeping, ResourceCollector, Snapshot,
+//!     Agent, Doing, HttpCommunicator, InstructionHandler, Keeping, ResourceCollector, Resources,
+//!     Snapshot,
 //! };
-//! use rear_engine::Resources;
 //!
 //! struct FourCores;
 //!
@@ -79,4 +79,5 @@ pub use communicator::{BrokerCommunicator, Intent, request};
 pub use error::{Chain, Error, Refused, Source};
 pub use handler::{InstructionHandler, Keeping, NotKept};
 pub use http::HttpCommunicator;
+pub use rear_engine::{Dimension, Resources};
 pub use watch::Watch;

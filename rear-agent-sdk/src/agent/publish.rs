@@ -46,6 +46,7 @@ impl Publisher {
             said: None,
         };
         while let Err(error) = publisher.begin().await {
+            publisher.parts.collector.told(Err(&error));
             if !error.is_transient() {
                 return Err(error);
             }
@@ -75,6 +76,9 @@ impl Publisher {
                 sleep(self.debounce).await;
             }
             let outcome = self.publish(!matches!(due, Due::Changed)).await;
+            if let Err(error) = &outcome {
+                self.parts.collector.told(Err(error));
+            }
             next = self.next_time();
             match (outcome, due) {
                 (Ok(()), Due::Wished(Some(told))) => {
@@ -118,6 +122,7 @@ impl Publisher {
             outcome => outcome?,
         }
         self.said = Some(found);
+        self.parts.collector.told(Ok(()));
         Ok(())
     }
 

@@ -1,0 +1,49 @@
+//! The custom resources of an agent's cluster, in `rear.fluidos.eu/v1alpha1`: what users write and read.
+//!
+//! Fields of the earlier system have their names and meanings; what is new is optional. `rear-agent crds` prints the
+//! definitions, and `deploy/crds/` has what it prints.
+
+pub mod advertisement;
+pub mod conditions;
+pub mod provider_instruction;
+pub mod reservation_instruction;
+pub mod resource_request;
+mod schema;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::CustomResourceExt;
+
+pub use advertisement::{
+    Advertisement, AdvertisementSpec, AdvertisementStatus, AmountsOf, CostTexts, OwnResources,
+};
+pub use conditions::{Condition, Truth, set_condition};
+pub use provider_instruction::{
+    ProviderInstruction, ProviderInstructionSpec, ProviderInstructionStatus,
+};
+pub use reservation_instruction::{
+    ReservationInstruction, ReservationInstructionSpec, ReservationInstructionStatus,
+};
+pub use resource_request::{
+    RequestPhase, ResourceRequest, ResourceRequestSpec, ResourceRequestStatus,
+};
+
+/// The name under which the agent writes its fields.
+pub const FIELD_MANAGER: &str = "rear-agent";
+
+/// All definitions, in the order of their names.
+#[must_use]
+pub fn definitions() -> [CustomResourceDefinition; 4] {
+    [
+        Advertisement::crd(),
+        ProviderInstruction::crd(),
+        ReservationInstruction::crd(),
+        ResourceRequest::crd(),
+    ]
+}
+
+/// The definitions as one YAML text, each its own document.
+pub fn definitions_as_yaml() -> Result<String, serde_saphyr::ser::Error> {
+    let documents = definitions().map(|definition| serde_saphyr::to_string(&definition));
+    let documents: Vec<String> = documents.into_iter().collect::<Result<_, _>>()?;
+    Ok(documents.iter().map(|document| format!("---\n{}\n", document.trim_end())).collect())
+}
