@@ -79,5 +79,5 @@ pub use communicator::{BrokerCommunicator, Intent, request};
 pub use error::{Chain, Error, Refused, Source};
 pub use handler::{InstructionHandler, Keeping, NotKept};
 pub use http::HttpCommunicator;
-pub use rear_engine::{Dimension, Resources};
+pub use rear_engine::{Dimension, Duration as Length, Resources};
 pub use watch::Watch;

@@ -47,3 +47,21 @@ pub fn definitions_as_yaml() -> Result<String, serde_saphyr::ser::Error> {
     let documents: Vec<String> = documents.into_iter().collect::<Result<_, _>>()?;
     Ok(documents.iter().map(|document| format!("---\n{}\n", document.trim_end())).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn the_committed_definitions_are_what_the_program_prints() {
+        let file = "../deploy/agent/crds/rear.fluidos.eu.yaml";
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        assert!(
+            fs::read_to_string(file).unwrap() == definitions_as_yaml().unwrap(),
+            "cargo run -p rear-agent -- crds > deploy/agent/crds/rear.fluidos.eu.yaml"
+        );
+    }
+}

@@ -43,6 +43,18 @@ pub struct Totals {
     pub pods: usize,
 }
 
+impl Totals {
+    /// What is left: allocatable, less allocated, less what each requester reserved and does not use yet.
+    #[must_use]
+    pub fn available(&self, reserved: &BTreeMap<ClusterId, Resources>) -> Resources {
+        let unused = |(requester, reserved): (&ClusterId, &Resources)| {
+            reserved.saturating_sub(self.consumed.get(requester).copied().unwrap_or_default())
+        };
+        let free = self.allocatable.saturating_sub(self.allocated);
+        reserved.iter().map(unused).fold(free, Resources::saturating_sub)
+    }
+}
+
 /// A sum that cannot be represented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the sums of this cluster are too large to be represented")]

@@ -1,15 +1,16 @@
 //! What this cluster says of itself, for the people in it.
 
-use kube::{CustomResource, KubeSchema};
+use kube::CustomResource;
 use rear_agent_sdk::Resources;
 use rear_api::amounts::{QuantityText, ResourceList};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::conditions::Condition;
 use super::schema;
 
 /// What this cluster says of itself. The agent writes it.
-#[derive(CustomResource, KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
 #[kube(
     group = "rear.fluidos.eu",
     version = "v1alpha1",
@@ -58,7 +59,7 @@ pub struct AdvertisementSpec {
 }
 
 /// What this cluster has.
-#[derive(Serialize, Deserialize, KubeSchema, Debug, Clone, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, JsonSchema, Debug, Clone, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct OwnResources {
     /// All of its nodes that count.
@@ -78,7 +79,7 @@ pub struct OwnResources {
 }
 
 /// An amount of each resource.
-#[derive(Serialize, Deserialize, KubeSchema, Debug, Clone, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, JsonSchema, Debug, Clone, PartialEq, Eq)]
 pub struct AmountsOf {
     /// Cores.
     #[schemars(schema_with = "schema::quantity")]
@@ -87,11 +88,11 @@ pub struct AmountsOf {
     #[schemars(schema_with = "schema::quantity")]
     pub memory: QuantityText,
     /// Devices.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::optional_quantity")]
     pub gpu: Option<QuantityText>,
     /// Bytes of ephemeral storage.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::optional_quantity")]
     pub storage: Option<QuantityText>,
 }
@@ -105,7 +106,7 @@ impl From<Resources> for AmountsOf {
 }
 
 /// Decimal texts, for an hour of a core, a GiB and a device.
-#[derive(Serialize, Deserialize, KubeSchema, Debug, Clone, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, JsonSchema, Debug, Clone, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct CostTexts {
     /// For a core.
@@ -123,7 +124,7 @@ pub struct CostTexts {
 }
 
 /// How far the advertisement came.
-#[derive(Serialize, Deserialize, KubeSchema, Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Serialize, Deserialize, JsonSchema, Debug, Clone, PartialEq, Eq, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct AdvertisementStatus {
     /// `Active` when the broker has it, `Pending` before, `Local` without a broker, `Failed` when it could not be told.

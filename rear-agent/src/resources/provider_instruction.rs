@@ -1,13 +1,14 @@
 //! What this cluster keeps aside for another.
 
-use kube::{CustomResource, KubeSchema};
+use kube::CustomResource;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::conditions::Condition;
 use super::schema;
 
 /// Another cluster was promised capacity of this one: keep it aside. The agent writes it.
-#[derive(CustomResource, KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
 #[kube(
     group = "rear.fluidos.eu",
     version = "v1alpha1",
@@ -36,11 +37,11 @@ pub struct ProviderInstructionSpec {
     #[schemars(schema_with = "schema::quantity_text")]
     pub requested_memory: String,
     /// Devices.
-    #[serde(rename = "requestedGPU", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "requestedGPU", default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::optional_quantity_text")]
     pub requested_gpu: Option<String>,
     /// Bytes of ephemeral storage.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::optional_quantity_text")]
     pub requested_storage: Option<String>,
     /// What to do, for people.
@@ -52,7 +53,7 @@ pub struct ProviderInstructionSpec {
 }
 
 /// What became of it.
-#[derive(Serialize, Deserialize, KubeSchema, Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Serialize, Deserialize, JsonSchema, Debug, Clone, PartialEq, Eq, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderInstructionStatus {
     /// Whether it counts as reserved in what this cluster says of itself.

@@ -1,6 +1,6 @@
 //! What a user of this cluster wants from others.
 
-use kube::{CustomResource, KubeSchema};
+use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use super::schema;
 
 /// A wish for capacity in another cluster. A user writes it; the agent answers in its status.
 #[derive(
-    CustomResource, KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq, Eq, Default,
+    CustomResource, JsonSchema, Serialize, Deserialize, Debug, Clone, PartialEq, Eq, Default,
 )]
 #[kube(
     group = "rear.fluidos.eu",
@@ -35,28 +35,28 @@ pub struct ResourceRequestSpec {
     #[schemars(schema_with = "schema::positive_quantity")]
     pub requested_memory: String,
     /// Devices.
-    #[serde(rename = "requestedGPU", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "requestedGPU", default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::optional_quantity_text")]
     pub requested_gpu: Option<String>,
     /// Bytes of ephemeral storage.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::optional_quantity_text")]
     pub requested_storage: Option<String>,
     /// Among requests that wait together, higher goes first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
     /// For how long, such as `1h30m`; while the request exists, if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::optional_duration")]
     pub duration: Option<String>,
     /// How long to try again when nobody has room, such as `10m`; not at all, if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::optional_duration")]
     pub wait_for: Option<String>,
 }
 
 /// What became of it.
-#[derive(Serialize, Deserialize, KubeSchema, Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Serialize, Deserialize, JsonSchema, Debug, Clone, PartialEq, Eq, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceRequestStatus {
     /// How far it is.

@@ -103,10 +103,10 @@ impl Plain {
 
 fn tell(sums: &mut Sums, change: &Change, plain: &Plain) {
     match change {
-        Change::Node(name, facts) => drop(sums.node_is(&name.to_string(), *facts)),
+        Change::Node(name, facts) => _ = sums.node_is(&name.to_string(), *facts),
         Change::NodeGone(name) => sums.node_is_gone(&name.to_string()),
-        Change::Pod(id, facts) => drop(sums.pod_is(&id.to_string(), facts.clone())),
-        Change::PodGone(id) => drop(sums.pod_is_gone(&id.to_string())),
+        Change::Pod(id, facts) => _ = sums.pod_is(&id.to_string(), facts.clone()),
+        Change::PodGone(id) => _ = sums.pod_is_gone(&id.to_string()),
         Change::ListsWithout { .. } => {
             // The two lists overlap in time.
             sums.listing_nodes();
@@ -146,7 +146,9 @@ proptest! {
             plain.take(change);
             tell(&mut sums, change, &plain);
         }
-        (0..20u8).for_each(|id| drop(sums.pod_is_gone(&id.to_string())));
+        for id in 0..20u8 {
+            sums.pod_is_gone(&id.to_string());
+        }
         (0..6u8).for_each(|name| sums.node_is_gone(&name.to_string()));
         prop_assert!(sums.nodes.is_empty() && sums.pods.is_empty(), "{sums:?}");
         prop_assert_eq!(sums.totals().unwrap(), Totals::default());
@@ -180,4 +182,21 @@ fn what_is_too_large_is_said() {
     assert!(sums.totals().is_ok());
     sums.node_is("b", node);
     assert_eq!(sums.totals(), Err(TooLarge));
+}
+
+#[test]
+fn what_a_requester_uses_already_is_not_taken_away_twice() {
+    let cores = |cores: u64| Resources::from_amounts([cores * 1000, 0, 0, 0]).unwrap();
+    let totals = Totals {
+        allocatable: cores(10),
+        allocated: cores(4),
+        consumed: [("rome".parse().unwrap(), cores(3))].into(),
+        ..Totals::default()
+    };
+    let reserved = |rome: u64, oslo: u64| {
+        [("rome".parse().unwrap(), cores(rome)), ("oslo".parse().unwrap(), cores(oslo))].into()
+    };
+    assert_eq!(totals.available(&reserved(5, 0)), cores(4));
+    assert_eq!(totals.available(&reserved(2, 1)), cores(5));
+    assert_eq!(totals.available(&reserved(0, 9)), cores(0));
 }
