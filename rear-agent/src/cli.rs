@@ -15,7 +15,12 @@ use crate::run::run;
 
 /// The Kubernetes agent of REAR: says what the cluster has, reserves for its users, keeps aside what others were promised.
 #[derive(Debug, Parser)]
-#[command(name = "rear-agent", version, args_conflicts_with_subcommands = true)]
+#[command(
+    name = "rear-agent",
+    version,
+    args_conflicts_with_subcommands = true,
+    args_override_self = true
+)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,

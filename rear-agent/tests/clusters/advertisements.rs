@@ -21,7 +21,7 @@ fn sums_stay_exact_while_two_hundred_pods_come_and_go() {
     site.until(OBJECT, ".spec.resources.allocated.cpu", "12500m");
     // Every other one goes, in two ways: deleted, or finished.
     let gone: Vec<_> = names("x", 100).into_iter().step_by(2).collect();
-    let mut delete = vec!["delete", "pod", "--force", "--now"];
+    let mut delete = vec!["delete", "pod", "--force", "--grace-period=0"];
     delete.extend(gone.iter().map(String::as_str));
     site.ask(&delete);
     for pod in names("y", 100).iter().step_by(10) {
