@@ -35,6 +35,7 @@ enum Command {
 }
 
 /// How the agent runs.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Clone, Args)]
 pub struct Options {
     /// How the broker is reached; without one, only the local Advertisement is kept.
@@ -75,7 +76,7 @@ pub struct Options {
     /// Where /healthz and /readyz are served: :PORT, HOST:PORT, or 0 for nowhere.
     #[arg(long, default_value = ":8081")]
     pub health_probe_bind_address: BindAddress,
-    /// Have one of several copies work, by a Lease in the namespace POD_NAMESPACE.
+    /// Have one of several copies work, by a Lease in the namespace `POD_NAMESPACE`.
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", action = clap::ArgAction::Set)]
     pub leader_elect: bool,
     /// The agent's own namespace, where the Lease is.

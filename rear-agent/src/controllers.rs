@@ -22,6 +22,7 @@ use crate::context::{Context, ReconcileError};
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// What has failed is tried again.
+#[expect(clippy::needless_pass_by_value, reason = "the type that controllers expect")]
 fn again<K: Resource>(_: Arc<K>, _: &ReconcileError, context: Arc<Context>) -> Action {
     context.metrics.reconcile_failed();
     Action::requeue(PAUSE)

@@ -61,21 +61,21 @@ pub async fn of_kubernetes(client: Client) -> Result<ClusterId, IdentityError> {
 mod tests {
     use super::*;
 
-    fn id(text: &str) -> Option<ClusterId> {
-        Some(text.parse().unwrap())
+    fn id(text: &str) -> ClusterId {
+        text.parse().unwrap()
     }
 
     #[test]
     fn the_flag_comes_before_the_certificate() {
-        assert_eq!(choose("rome", id("rome")).unwrap(), id("rome"));
-        assert_eq!(choose("rome", None).unwrap(), id("rome"));
-        assert_eq!(choose("", id("rome")).unwrap(), id("rome"));
+        assert_eq!(choose("rome", Some(id("rome"))).unwrap(), Some(id("rome")));
+        assert_eq!(choose("rome", None).unwrap(), Some(id("rome")));
+        assert_eq!(choose("", Some(id("rome"))).unwrap(), Some(id("rome")));
         assert_eq!(choose("", None).unwrap(), None);
     }
 
     #[test]
     fn a_flag_that_is_not_the_certificates_name_is_refused_with_both() {
-        let error = choose("rome", id("paris")).unwrap_err().to_string();
+        let error = choose("rome", Some(id("paris"))).unwrap_err().to_string();
         assert!(error.contains("--cluster-id=rome") && error.contains("paris"), "{error}");
         assert!(matches!(choose("Rome", None), Err(IdentityError::Flag(_))));
     }

@@ -23,7 +23,7 @@ pub enum Kubeconfigs {
     /// `CLUSTER.kubeconfig` in a folder.
     Folder(PathBuf),
     /// Secrets `CLUSTER-kubeconfig`, with the key `kubeconfig`.
-    Secrets(Api<Secret>),
+    Secrets(Box<Api<Secret>>),
 }
 
 /// How to peer.

@@ -157,10 +157,8 @@ impl Parts<'_> {
         let Self { options, client, cluster, broker, metrics } = self;
         let broker = broker.map(|broker| broker as Arc<dyn BrokerCommunicator>);
         let tracked = Tracked::with_devices(options.gpu_resources.clone());
-        let that_count = match options.count_unready_nodes {
-            true => NodesThatCount::All,
-            false => NodesThatCount::Usable,
-        };
+        let that_count =
+            if options.count_unready_nodes { NodesThatCount::All } else { NodesThatCount::Usable };
         let collected = Arc::new(Collected::new(tracked, that_count));
         let instructions = match options.instruction_namespace.as_str() {
             "" => options.advertisement_namespace.clone(),
@@ -214,10 +212,8 @@ async fn tell(
     disturbance: Arc<Disturbance>,
 ) -> Result<(), RunError> {
     let Some(broker) = context.broker.clone() else { return std::future::pending().await };
-    let acceptance = match options.reject_when_full {
-        true => Acceptance::UnlessFull,
-        false => Acceptance::Always,
-    };
+    let acceptance =
+        if options.reject_when_full { Acceptance::UnlessFull } else { Acceptance::Always };
     let cluster = context.cluster.clone();
     let collector = ClusterCollector::new(collected.clone(), publication);
     let promises = Promises::new(context, collected, acceptance, disturbance);
@@ -231,7 +227,7 @@ fn liqo(options: &Options, client: &Client, namespace: &str) -> Result<Option<Li
     let kubeconfigs = match &options.liqo_kubeconfig_dir {
         Some(folder) => Kubeconfigs::Folder(folder.clone()),
         None if options.liqo_kubeconfig_secrets => {
-            Kubeconfigs::Secrets(Api::namespaced(client.clone(), namespace))
+            Kubeconfigs::Secrets(Box::new(Api::namespaced(client.clone(), namespace)))
         }
         None => return Ok(None),
     };

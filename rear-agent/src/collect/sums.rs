@@ -200,10 +200,13 @@ impl Sums {
 
     /// The list of nodes has ended: nodes that it did not name are gone.
     pub fn nodes_are_listed(&mut self) {
-        let gone = |(name, node): (&Box<str>, &OnNode)| {
-            (node.facts.is_some() && node.seen_in < self.node_lists).then(|| name.clone())
-        };
-        let gone: Vec<_> = self.nodes.iter().filter_map(gone).collect();
+        let unnamed = |node: &OnNode| node.facts.is_some() && node.seen_in < self.node_lists;
+        let gone: Vec<_> = self
+            .nodes
+            .iter()
+            .filter(|(_, node)| unnamed(node))
+            .map(|(name, _)| name.clone())
+            .collect();
         for name in gone {
             self.node_is_gone(&name);
         }
@@ -211,9 +214,9 @@ impl Sums {
 
     /// The list of pods has ended: pods that it did not name are gone.
     pub fn pods_are_listed(&mut self) {
-        let gone =
-            |(id, pod): (&Box<str>, &KnownPod)| (pod.seen_in < self.pod_lists).then(|| id.clone());
-        let gone: Vec<_> = self.pods.iter().filter_map(gone).collect();
+        let unnamed = |pod: &KnownPod| pod.seen_in < self.pod_lists;
+        let gone: Vec<_> =
+            self.pods.iter().filter(|(_, pod)| unnamed(pod)).map(|(id, _)| id.clone()).collect();
         for id in gone {
             self.pod_is_gone(&id);
         }

@@ -9,7 +9,7 @@ use kube::runtime::controller::Action;
 use kube::runtime::events::EventType;
 use kube::runtime::reflector::{self, Store};
 use kube::runtime::watcher::{Event, watcher};
-use kube::runtime::{Controller, WatchStreamExt, predicates, watcher as watching};
+use kube::runtime::{Controller, PredicateConfig, WatchStreamExt, predicates, watcher as watching};
 use rear_agent_sdk::Resources;
 use rear_agent_sdk::communicator::{ClusterId, Timestamp};
 use tokio::sync::watch;
@@ -93,7 +93,7 @@ pub fn controller(
         .reflect(writer)
         .inspect_ok(news)
         .applied_objects()
-        .predicate_filter(predicates::generation, Default::default());
+        .predicate_filter(predicates::generation, PredicateConfig::default());
     let running = Controller::for_stream(stream, store).run(reconcile, again, context);
     (kept, drive(running))
 }
@@ -137,11 +137,10 @@ fn decide(instruction: &ProviderInstruction, now: Timestamp) -> Option<ProviderI
         return None;
     }
     let expired = has_expired(instruction, now);
-    let (status, reason, message) = match expired {
-        false => (Truth::True, "Enforced", instruction.spec.message.clone().unwrap_or_default()),
-        true => {
-            (Truth::False, "Expired", "Its time is over: it does not count any more.".to_owned())
-        }
+    let (status, reason, message) = if expired {
+        (Truth::False, "Expired", "Its time is over: it does not count any more.".to_owned())
+    } else {
+        (Truth::True, "Enforced", instruction.spec.message.clone().unwrap_or_default())
     };
     let known = instruction.status.clone().unwrap_or_default();
     let mut new = known.clone();

@@ -14,7 +14,9 @@ use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::runtime::controller::Action;
 use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::watcher::{Event, watcher};
-use kube::runtime::{Controller, Predicate, WatchStreamExt, predicates, watcher as watching};
+use kube::runtime::{
+    Controller, Predicate, PredicateConfig, WatchStreamExt, predicates, watcher as watching,
+};
 use rear_agent_sdk::Resources;
 use serde_json::json;
 
@@ -93,14 +95,14 @@ pub fn controller(
 ) -> (Delivered, impl Stream<Item = String>, impl Future<Output = ()>) {
     let (store, writer) = reflector::store();
     let delivered = Delivered { store: store.clone() };
-    let (touched, touches) = mpsc::unbounded();
+    let (touching, touched) = mpsc::unbounded();
     let news = move |event: &Event<ReservationInstruction>| {
         if is_by_others(event) {
             disturbance.requester.notify_one();
         }
         if let Event::Apply(object) | Event::Delete(object) = event {
             // Nobody listens any more when the program ends.
-            let _ = touched.unbounded_send(object.spec.reservation_name.clone());
+            let _ = touching.unbounded_send(object.spec.reservation_name.clone());
         }
     };
     let api = context.instructions::<ReservationInstruction>();
@@ -111,7 +113,7 @@ pub fn controller(
         .applied_objects()
         .predicate_filter(
             predicates::generation.combine(predicates::annotations),
-            Default::default(),
+            PredicateConfig::default(),
         );
     let peerings = Arc::new(Peerings::new(context.clone(), delivered.clone()));
     let reconcile = move |instruction, context| {
@@ -119,7 +121,7 @@ pub fn controller(
         async move { reconcile(&peerings, instruction, context).await }
     };
     let running = Controller::for_stream(stream, store).run(reconcile, again, context);
-    (delivered, touches, drive(running))
+    (delivered, touched, drive(running))
 }
 
 async fn reconcile(

@@ -14,9 +14,9 @@ use kube::runtime::controller::Action;
 use kube::runtime::events::EventType;
 use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::watcher::watcher;
-use kube::runtime::{Controller, WatchStreamExt, predicates, watcher as watching};
+use kube::runtime::{Controller, PredicateConfig, WatchStreamExt, predicates, watcher as watching};
 use kube::{Api, ResourceExt};
-use rear_agent_sdk::communicator::{BrokerCommunicator, Reservation};
+use rear_agent_sdk::communicator::{BrokerCommunicator, Reservation, Timestamp};
 use rear_agent_sdk::{Chain, Error};
 use rear_api::moment;
 use rear_api::problem::Code;
@@ -59,7 +59,7 @@ pub async fn run(
         .default_backoff()
         .reflect(writer)
         .applied_objects()
-        .predicate_filter(predicates::generation, Default::default());
+        .predicate_filter(predicates::generation, PredicateConfig::default());
     let of_reservations = requests_of(store.clone(), touched);
     let requests = Arc::new(Requests { context: context.clone(), delivered });
     let reconcile = move |request, _| {
@@ -315,7 +315,7 @@ impl Requests {
                     // The instruction remembers that it is to be released, for as long as it takes.
                     Shown::Granted(id) => self.delivered.release_later(&self.context, id).await?,
                     Shown::Over => {}
-                    Shown::Nothing if !self.is_out_of_patience(request) => return Err(error.into()),
+                    Shown::Nothing if !is_out_of_patience(request) => return Err(error.into()),
                     Shown::Nothing => {
                         let note = format!(
                             "The broker could not be asked what it has granted: {}",
@@ -330,21 +330,20 @@ impl Requests {
         Ok(Action::await_change())
     }
 
-    fn is_out_of_patience(&self, request: &ResourceRequest) -> bool {
-        let deleted = request.metadata.deletion_timestamp.as_ref();
-        let deleted = deleted.and_then(|time| moment::read(&time.0.to_string()).ok());
-        let waited = |since| rear_agent_sdk::now().as_nanos().saturating_sub(since);
-        deleted.is_none_or(|deleted| {
-            u128::try_from(waited(deleted.as_nanos())).unwrap_or(0) > PATIENCE.as_nanos()
-        })
-    }
-
     async fn let_go(&self, request: &ResourceRequest) -> Result<(), kube::Error> {
         if request.finalizers().iter().any(|known| known == FINALIZER) {
             apply_metadata(&self.api(request), MANAGER, request, &[], &json!({})).await?;
         }
         Ok(())
     }
+}
+
+/// Whether a deletion has waited long enough.
+fn is_out_of_patience(request: &ResourceRequest) -> bool {
+    let deleted = request.metadata.deletion_timestamp.as_ref();
+    let deleted = deleted.and_then(|time| moment::read(&time.0.to_string()).ok());
+    let waited = |since: Timestamp| rear_agent_sdk::now().since(since).as_nanos();
+    deleted.is_none_or(|since| u128::try_from(waited(since)).unwrap_or(0) > PATIENCE.as_nanos())
 }
 
 /// Repeating it is fine, and what has ended needs no release.

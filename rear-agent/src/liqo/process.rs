@@ -99,7 +99,8 @@ impl Words {
     }
 
     fn last(&self) -> String {
-        let all = Vec::from_iter(self.0.iter().map(String::as_str)).join("\n");
+        let all: Vec<_> = self.0.iter().map(String::as_str).collect();
+        let all = all.join("\n");
         let surplus = all.chars().count().saturating_sub(LONGEST_WORDS);
         all.chars().skip(surplus).collect()
     }

@@ -144,11 +144,11 @@ mod tests {
 
     #[test]
     fn names_and_messages_are_those_that_users_know() {
-        let (used, held) = (reservation_instruction(&promise()), provider_instruction(&promise()));
+        let (used, kept) = (reservation_instruction(&promise()), provider_instruction(&promise()));
         assert_eq!(used.metadata.name.as_deref(), Some("rsv-1"));
         assert_eq!(used.spec.message.as_deref(), Some("Use paris for 2 CPU / 4Gi Memory"));
-        assert_eq!(held.metadata.name.as_deref(), Some("rsv-1-provider"));
+        assert_eq!(kept.metadata.name.as_deref(), Some("rsv-1-provider"));
         let hold = "Hold 2 CPU / 4Gi Memory for requester rome";
-        assert_eq!(held.spec.message.as_deref(), Some(hold));
+        assert_eq!(kept.spec.message.as_deref(), Some(hold));
     }
 }

@@ -73,10 +73,6 @@ impl Agent {
         self.end();
     }
 
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     pub(crate) fn log(&self) -> String {
         read(&self.log)
     }

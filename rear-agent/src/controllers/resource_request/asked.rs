@@ -29,7 +29,6 @@ pub(super) struct Asked {
 
 impl Asked {
     /// What to ask for a request as it is now.
-
     pub(super) fn now(request: &ResourceRequest, now: Timestamp) -> Self {
         Self {
             generation: request.metadata.generation.unwrap_or_default(),
@@ -39,19 +38,16 @@ impl Asked {
     }
 
     /// What was asked before, if anything. A text that cannot be read was changed by hand: then it is asked anew.
-
     pub(super) fn before(request: &ResourceRequest) -> Option<Self> {
         serde_json::from_str(request.annotations().get(ANNOTATION)?).ok()
     }
 
     /// The annotations to set.
-
     pub(super) fn annotations(&self) -> serde_json::Value {
         json!({ ANNOTATION: json!(self).to_string() })
     }
 
     /// The key of the intent: the object, and its generation.
-
     pub(super) fn intent(&self, request: &ResourceRequest) -> Intent {
         let uid = request.metadata.uid.as_deref().unwrap_or_default();
         // An id of Kubernetes and a number are always a key.
