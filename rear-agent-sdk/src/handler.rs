@@ -33,6 +33,7 @@ pub type Keeping<'a> = Pin<Box<dyn Future<Output = Result<(), NotKept>> + Send +
 
 /// Why a promise is not in effect.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum NotKept {
     /// It cannot be, for this reason: the agent rejects it (as a provider) or releases it (as a requester).
     #[error("{0}")]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use rear_agent_sdk::Chain;
-use rear_fleet::{Fleet, Load, make_certificates, name};
+use rear_fleet::{Cost, Fleet, Load, make_certificates, name};
 
 /// How long the ends of promises may take to be told.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -29,6 +29,8 @@ enum Command {
     Run(Box<Run>),
     /// Have callers ask a huge cluster for 1m/1Mi, each on one connection, as fast as they are answered
     Load(LoadFlags),
+    /// Watch a process, and say what it costs
+    Cost(CostFlags),
 }
 
 #[derive(Debug, Args)]
@@ -97,6 +99,15 @@ struct LoadFlags {
     seconds: u64,
 }
 
+#[derive(Debug, Args)]
+struct CostFlags {
+    /// Its id
+    pid: u32,
+    /// For how many seconds
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+}
+
 /// What is said in the end, and whether all was as it should be.
 type Said = (String, bool);
 
@@ -105,6 +116,7 @@ pub(crate) async fn run() -> ExitCode {
         Command::Certificates(flags) => flags.make(),
         Command::Run(flags) => flags.run().await,
         Command::Load(flags) => flags.run().await,
+        Command::Cost(flags) => flags.run().await,
     };
     match said {
         Ok((text, fine)) => {
@@ -178,5 +190,12 @@ impl LoadFlags {
         let span = Duration::from_secs(self.seconds);
         let report = Load { address, certificates, callers: self.callers, span }.run().await?;
         Ok((report.to_string(), report.is_clean()))
+    }
+}
+
+impl CostFlags {
+    async fn run(&self) -> Result<Said, Box<dyn Error>> {
+        let cost = Cost::watch(self.pid, Duration::from_secs(self.seconds)).await?;
+        Ok((cost.to_string(), true))
     }
 }

@@ -33,6 +33,7 @@
 mod certificates;
 mod chance;
 mod cluster;
+mod cost;
 mod demand;
 mod fleet;
 mod latency;
@@ -46,6 +47,7 @@ mod watched;
 mod witness;
 
 pub use certificates::{CertificatesError, make_certificates};
+pub use cost::Cost;
 pub use fleet::Fleet;
 pub use latency::Latencies;
 pub use load::{Load, LoadReport};

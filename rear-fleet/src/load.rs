@@ -81,7 +81,7 @@ impl Load {
     }
 
     fn communicator(&self, name: &ClusterId) -> Result<HttpCommunicator, Error> {
-        HttpCommunicator::new(&self.address, self.certificates.join(name.as_str()))
+        HttpCommunicator::one_at_a_time(&self.address, self.certificates.join(name.as_str()))
     }
 }
 

@@ -8,7 +8,9 @@ use crate::fuzz_corpus;
 use crate::invocation::Invocation;
 use crate::small_disk;
 use crate::testbed;
-use crate::tools::{self, CURL, FAKETIME, OPENSSL, PROMTOOL, SYSTEMD_ANALYZE};
+use crate::tools::{
+    self, CHROMEDRIVER, CHROMIUM, CURL, FAKETIME, OPENSSL, PROMTOOL, SYSTEMD_ANALYZE,
+};
 
 /// A set of tests that passes or fails as one.
 pub(crate) struct Suite {
@@ -52,6 +54,17 @@ pub(crate) const ALL: &[Suite] = &[
             one_command(
                 "cargo test --locked --package rear-broker --features clients --test broker -- \
                  authority development upkeep curl sessions",
+            )
+        },
+    },
+    Suite {
+        name: "browser",
+        shows: "the dashboard shows what happens, to everyone, in a real browser",
+        requirement: |root| tools::require(root, &[&CHROMIUM, &CHROMEDRIVER, &CURL]),
+        commands: |_| {
+            one_command(
+                "cargo test --locked --package rear-broker --features browser --test broker -- \
+                 dashboard::",
             )
         },
     },

@@ -11,6 +11,8 @@ mod configuration;
 mod counts;
 #[cfg(feature = "crowd")]
 mod crowd;
+#[cfg(feature = "browser")]
+mod dashboard;
 mod description;
 #[cfg(feature = "clients")]
 mod development;
