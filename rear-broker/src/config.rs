@@ -1,7 +1,7 @@
 //! Configuration: one table of keys, each by flag, environment or file, in this order, read once into types.
 //!
-//! [`keys`] has the table; [`flags`], [`environment`] and [`file`] find texts and where they come from; [`value`] reads
-//! them; [`Config::settings`] and its neighbours say what they mean to the rest of the broker.
+//! `keys` has the table; `flags`, `environment` and `file` find texts and where they come from; `value` reads
+//! them; [`Config::settings`] and its neighbours in `meaning` say what they mean to the rest of the broker.
 
 mod environment;
 mod error;

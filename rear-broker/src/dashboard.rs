@@ -1,6 +1,6 @@
 //! The dashboard: a page that shows how the fleet stands, and what it reads from the broker.
 //!
-//! It only looks. Sums are made here ([`overview`]), lists are searched and cut here ([`clusters`], [`reservations`]), and for
+//! It only looks. Sums are made here (`overview`), lists are searched and cut here (`clusters`, `reservations`), and for
 //! single objects, events and dry runs it reads the API itself.
 
 mod assets;

@@ -1,6 +1,6 @@
 //! The table of keys: name, type, default, whether a change counts at once, and what it means.
 //!
-//! A further key is one more row here and its place in [`super::meaning`]; flags, variables, the file and the reference
+//! A further key is one more row here and its place in `meaning`; flags, variables, the file and the reference
 //! follow.
 
 use std::collections::{BTreeMap, BTreeSet};
