@@ -8,7 +8,7 @@ use crate::fuzz_corpus;
 use crate::invocation::Invocation;
 use crate::small_disk;
 use crate::testbed;
-use crate::tools::{self, CURL, OPENSSL};
+use crate::tools::{self, CURL, FAKETIME, OPENSSL, PROMTOOL, SYSTEMD_ANALYZE};
 
 /// A set of tests that passes or fails as one.
 pub(crate) struct Suite {
@@ -51,7 +51,18 @@ pub(crate) const ALL: &[Suite] = &[
         commands: |_| {
             one_command(
                 "cargo test --locked --package rear-broker --features clients --test broker -- \
-                 authority counts upkeep curl sessions",
+                 authority development upkeep curl sessions",
+            )
+        },
+    },
+    Suite {
+        name: "operations",
+        shows: "systemd accepts the broker's unit, promtool its metrics; a clock at 1970 is told",
+        requirement: |root| tools::require(root, &[&SYSTEMD_ANALYZE, &PROMTOOL, &FAKETIME]),
+        commands: |_| {
+            one_command(
+                "cargo test --locked --package rear-broker --features operations --test broker -- \
+                 operators::",
             )
         },
     },

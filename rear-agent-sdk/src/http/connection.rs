@@ -43,7 +43,7 @@ struct State {
 impl Connection {
     pub(super) fn new(folder: PathBuf, protocols: Protocols) -> Result<Self, Error> {
         let credentials = Credentials::read(&folder)?;
-        let client = client(credentials.tls(&folder, protocols)?, &folder)?;
+        let client = client_with(credentials.tls(&folder, protocols)?, &folder)?;
         let state = State { credentials, client, looked_at: Instant::now() };
         Ok(Self { folder, protocols, state: Mutex::new(state) })
     }
@@ -90,7 +90,7 @@ impl Connection {
         if found == *known {
             return Ok(None);
         }
-        let client = client(found.tls(&self.folder, self.protocols)?, &self.folder)?;
+        let client = client_with(found.tls(&self.folder, self.protocols)?, &self.folder)?;
         Ok(Some((found, client)))
     }
 
@@ -99,9 +99,14 @@ impl Connection {
     }
 }
 
+/// A client with the certificate in a folder, for calls that are no agent's.
+pub fn client(folder: &Path) -> Result<Client, Error> {
+    client_with(Credentials::read(folder)?.tls(folder, Protocols::Both)?, folder)
+}
+
 /// Straight to the broker: no proxy from the environment, no redirect, and no repetition that this crate does not
 /// know of.
-fn client(tls: ClientConfig, folder: &Path) -> Result<Client, Error> {
+fn client_with(tls: ClientConfig, folder: &Path) -> Result<Client, Error> {
     Client::builder()
         .tls_backend_preconfigured(tls)
         .https_only(true)
