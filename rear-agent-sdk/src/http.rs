@@ -21,7 +21,7 @@ use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use crate::communicator::{IdempotencyKey, Intent, Reservation, ReservationRequest};
+use crate::communicator::{ClusterId, IdempotencyKey, Intent, Reservation, ReservationRequest};
 use crate::error::{Chain, Error};
 use call::{Call, Reply};
 use connection::Connection;
@@ -76,6 +76,11 @@ impl HttpCommunicator {
             learnt: Learnt::default(),
             closed: watch::Sender::new(false),
         })
+    }
+
+    /// The cluster as which the broker will see this one: the common name of the certificate.
+    pub fn cluster(&self) -> Result<ClusterId, Error> {
+        self.connection.cluster()
     }
 
     /// The address of something; whatever an id contains stays one part of the path.

@@ -35,9 +35,9 @@ impl From<ServeError> for Failure {
             ServeError::Data { .. }
             | ServeError::File(_)
             | ServeError::Ledger(_)
-            | ServeError::Stopped(_) => exit::DATA,
+            | ServeError::Stopped(_)
+            | ServeError::Audit(_) => exit::DATA,
             ServeError::Certificates(_) => exit::CONFIGURATION,
-            ServeError::Audit(_) => exit::DATA,
             ServeError::Listen { .. } => exit::ADDRESS,
             ServeError::Clock(_) => exit::CLOCK,
             ServeError::Signals(_) | ServeError::Log(_) => exit::OTHER,

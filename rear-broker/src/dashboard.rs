@@ -15,7 +15,7 @@ use axum::extract::{Extension, Request, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{Method, Response};
 use axum::response::IntoResponse;
-use axum::routing::{any, get};
+use axum::routing::get;
 use axum::{Json, Router};
 use rear_api::problem::{Code, Problem};
 use rear_engine::Timestamp;
@@ -48,7 +48,8 @@ pub fn dashboard(broker: Arc<Broker>) -> Router {
         .route("/overview.json", get(overview))
         .route("/clusters.json", get(clusters))
         .route("/reservations.json", get(reservations))
-        .route("/api/v1/{*rest}", any(look))
+        // Not a route with a name in it: the API would take that for one of its own.
+        .fallback(look)
         .with_state(dashboard)
 }
 
@@ -91,7 +92,7 @@ async fn reservations(
     Json(reservations::find(&dashboard.broker.store.view(), &query))
 }
 
-/// The API, for those who only look.
+/// The API, for those who only look; it also says what is not there.
 async fn look(
     State(dashboard): State<Dashboard>,
     Extension(connection): Extension<Arc<Connection>>,

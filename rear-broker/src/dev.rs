@@ -98,13 +98,11 @@ enum Place {
 
 impl Place {
     fn of(data: Option<PathBuf>) -> Result<Self, DevError> {
-        match data {
-            Some(data) => Ok(Self::Kept(data)),
-            None => {
-                let made = tempfile::Builder::new().prefix("rear-dev-").tempdir();
-                made.map(Self::ForNow).map_err(DevError::Place)
-            }
+        if let Some(data) = data {
+            return Ok(Self::Kept(data));
         }
+        let made = tempfile::Builder::new().prefix("rear-dev-").tempdir();
+        made.map(Self::ForNow).map_err(DevError::Place)
     }
 
     fn path(&self) -> &Path {

@@ -19,6 +19,7 @@ pub mod commands;
 pub mod config;
 pub mod dashboard;
 pub mod dev;
+mod files;
 pub mod identity;
 pub mod limits;
 pub mod listen;

@@ -97,6 +97,8 @@ impl<A: Answers> Listener<A> {
                 }
             }
         }
+        // Whoever comes now is told at once that nobody is here, and tries elsewhere or later.
+        drop(self.socket);
         drop(open);
         // Ends when the last connection has dropped its end.
         let _ = all_closed.recv().await;

@@ -36,6 +36,7 @@ use administration::MAX_SNAPSHOTS;
 use around::RequestIds;
 use events::Streams;
 
+pub(crate) use events::shown_event;
 pub(crate) use list::Query;
 
 pub use around::Api;

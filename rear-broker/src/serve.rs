@@ -1,8 +1,9 @@
 //! `rear-broker serve`: from a configuration to a broker that answers, and to its end.
 
+mod doors;
+
 use std::fs::DirBuilder;
-use std::io::ErrorKind;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +15,6 @@ use rear_store::clock::{Clock, SystemClock};
 use rear_store::store::StartError;
 use rear_store::{Commit, FileError, RedbJournal, Store};
 use thiserror::Error;
-use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinHandle;
@@ -23,15 +23,19 @@ use uuid::Uuid;
 
 use crate::audit::{Audit, AuditError};
 use crate::config::{Config, ConfigErrors, Loaded};
+use crate::files::raise_limit;
 use crate::limits::{MAX_CONNECTIONS, MAX_OPERATORS};
 use crate::listen::Listener;
 use crate::log::{Log, LogError};
 use crate::metrics::Metrics;
-use crate::operations::{self, BindAddress};
+use crate::operations;
 use crate::reload::Changeable;
 use crate::routes::{Api, Broker, probes};
 use crate::supervisor::Supervisor;
 use crate::tls::{CredentialError, Credentials, Trust, watch as watch_certificates};
+use doors::Doors;
+
+pub(crate) use doors::Addresses;
 
 /// The ledger's file in the data directory.
 pub(crate) const LEDGER: &str = "ledger.redb";
@@ -69,10 +73,12 @@ pub enum ServeError {
     #[error("the certificates cannot be used")]
     Certificates(#[from] CredentialError),
     /// Nobody can be let in.
-    #[error("{address} cannot be listened on")]
+    #[error("{address} cannot be listened on (the key `{key}` names another place)")]
     Listen {
         /// Where.
         address: SocketAddr,
+        /// The key that says so.
+        key: &'static str,
         /// Why.
         source: std::io::Error,
     },
@@ -92,7 +98,9 @@ pub enum ServeError {
     #[error("signals cannot be received")]
     Signals(#[source] std::io::Error),
     /// The store has stopped while the broker ran: a restart recovers.
-    #[error("the store has stopped: {0}")]
+    #[error(
+        "the store has stopped: {0}; what was acknowledged is on the disk: set right what is wrong and start again"
+    )]
     Stopped(String),
 }
 
@@ -125,27 +133,6 @@ fn warn_about(loaded: &Loaded) {
     }
 }
 
-/// Where the broker listens.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Addresses {
-    pub(crate) api: SocketAddr,
-    pub(crate) metrics: Option<SocketAddr>,
-    pub(crate) probes: Option<SocketAddr>,
-    pub(crate) operations: Option<SocketAddr>,
-}
-
-impl Addresses {
-    fn tell(&self, data: &Path) {
-        let at = |address: Option<SocketAddr>| {
-            address.map_or_else(|| "nowhere".to_owned(), |address| address.to_string())
-        };
-        info!(
-            address = %self.api, metrics = at(self.metrics), probes = at(self.probes),
-            operations = at(self.operations), data = %data.display(), "serving"
-        );
-    }
-}
-
 /// Everything that runs while the broker serves.
 pub(crate) struct House {
     pub(crate) addresses: Addresses,
@@ -161,8 +148,10 @@ pub(crate) struct House {
 
 impl House {
     pub(crate) async fn build(config: &Config, log: Log) -> Result<Self, ServeError> {
+        raise_limit();
         check_clock(SystemClock::default().read().wall)?;
         let certificates = config.certificates();
+        let administrators = Arc::new(config.administrators());
         let trust = Arc::new(Trust::new(Credentials::read(&certificates)?));
         let audit = Audit::open(config.audit_log.as_deref())?;
         let store = open(config)?;
@@ -179,47 +168,32 @@ impl House {
             audit.clone(),
         ));
         metrics.watch(&broker, config.metrics_per_cluster);
-        let socket = bind(config.address()).await?;
-        let operations = bind_for_operators(config.operations_bind_address).await?;
-        let listeners = Listeners {
-            metrics: bind_for_operators(config.metrics_bind_address).await?,
-            probes: bind_for_operators(config.health_probe_bind_address).await?,
-        };
-        let at = |socket: Option<&TcpListener>| socket?.local_addr().ok();
-        let addresses = Addresses {
-            api: socket.local_addr().unwrap_or(config.address()),
-            metrics: at(listeners.metrics.as_ref()),
-            probes: at(listeners.probes.as_ref()),
-            operations: at(operations.as_ref()),
-        };
-        let listener = Listener {
+        let doors = Doors::open(config).await?;
+        let addresses = doors.addresses(config.address());
+        let Doors { api, metrics: metrics_at, probes: probes_at, operations } = doors;
+        let listener = |socket, places, stopping: &watch::Receiver<bool>| Listener {
             socket,
             trust: trust.clone(),
-            administrators: Arc::new(config.administrators()),
-            answers: Api::new(broker.clone()),
-            connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+            administrators: administrators.clone(),
+            answers: (),
+            connections: Arc::new(Semaphore::new(places)),
             metrics: metrics.clone(),
-            stopping,
+            stopping: stopping.clone(),
         };
-        let reload_certificates = Arc::new(Notify::new());
-        let mut others = listeners.run(&broker, &is_over);
-        others.extend(operations.map(|socket| {
-            let pages = Listener {
-                socket,
-                trust: trust.clone(),
-                administrators: listener.administrators.clone(),
-                answers: (),
-                connections: Arc::new(Semaphore::new(MAX_OPERATORS)),
-                metrics: metrics.clone(),
-                stopping: is_over.clone(),
-            };
-            tokio::spawn(show_pages(pages, broker.clone()))
+        let plain = |socket, router| tokio::spawn(operations::run(socket, router, is_over.clone()));
+        let mut others = Vec::new();
+        others.extend(metrics_at.map(|door| plain(door, operations::metrics(metrics.clone()))));
+        others.extend(probes_at.map(|door| plain(door, probes(broker.clone()))));
+        others.extend(operations.map(|door| {
+            tokio::spawn(show_pages(listener(door, MAX_OPERATORS, &is_over), broker.clone()))
         }));
+        let api = listener(api, MAX_CONNECTIONS, &stopping).answered_by(Api::new(broker.clone()));
+        let reload_certificates = Arc::new(Notify::new());
         let watching =
-            watch_certificates(trust, certificates, metrics, reload_certificates.clone());
+            watch_certificates(trust.clone(), certificates, metrics, reload_certificates.clone());
         others.extend([tokio::spawn(watching), tokio::spawn(tidy(broker.clone()))]);
         addresses.tell(&config.data);
-        let api = tokio::spawn(listener.run());
+        let api = tokio::spawn(api.run());
         let changeable = Changeable { broker, log, audit };
         Ok(Self { addresses, changeable, reload_certificates, stop, over, api, others })
     }
@@ -287,26 +261,6 @@ impl Signals {
     }
 }
 
-/// The operator's sockets, where there are any.
-struct Listeners {
-    metrics: Option<TcpListener>,
-    probes: Option<TcpListener>,
-}
-
-impl Listeners {
-    fn run(self, broker: &Arc<Broker>, over: &watch::Receiver<bool>) -> Vec<JoinHandle<()>> {
-        let routers = [
-            (self.metrics, operations::metrics(broker.metrics.clone())),
-            (self.probes, probes(broker.clone())),
-        ];
-        let run = |(socket, router)| {
-            let socket: Option<TcpListener> = socket;
-            Some(tokio::spawn(operations::run(socket?, router, over.clone())))
-        };
-        routers.into_iter().filter_map(run).collect()
-    }
-}
-
 /// The pages: for anyone who is on this machine if only this machine reaches them, else for administrators.
 async fn show_pages(listener: Listener<()>, broker: Arc<Broker>) {
     let at = listener.socket.local_addr();
@@ -315,30 +269,6 @@ async fn show_pages(listener: Listener<()>, broker: Arc<Broker>) {
         return operations::run(listener.socket, pages, listener.stopping).await;
     }
     listener.answered_by(operations::ForAdministrators(operations::pages(broker))).run().await;
-}
-
-async fn bind_for_operators(at: BindAddress) -> Result<Option<TcpListener>, ServeError> {
-    match at {
-        BindAddress(Some(address)) => bind(address).await.map(Some),
-        BindAddress(None) => Ok(None),
-    }
-}
-
-async fn bind(address: SocketAddr) -> Result<TcpListener, ServeError> {
-    let failed = |source| ServeError::Listen { address, source };
-    match TcpListener::bind(address).await {
-        // All interfaces of a machine without IPv6.
-        Err(error) if address.ip() == Ipv6Addr::UNSPECIFIED && lacks_ipv6(&error) => {
-            let address = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port());
-            TcpListener::bind(address).await.map_err(failed)
-        }
-        bound => bound.map_err(failed),
-    }
-}
-
-fn lacks_ipv6(error: &std::io::Error) -> bool {
-    let family = rustix::io::Errno::AFNOSUPPORT.raw_os_error();
-    error.raw_os_error() == Some(family) || error.kind() == ErrorKind::AddrNotAvailable
 }
 
 /// A clock that is not set is told at once: certificates would be refused without a word.

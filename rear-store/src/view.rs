@@ -9,6 +9,7 @@ mod recent;
 mod tally;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use rear_engine::advertisement::Holding;
 use rear_engine::fleet::Divergence;
@@ -141,6 +142,11 @@ impl View {
     #[must_use]
     pub fn trimmed_through(&self) -> Position {
         self.trimmed_through
+    }
+
+    /// What happened last, the newest first: as much as is at hand.
+    pub fn latest(&self) -> impl Iterator<Item = &Arc<Told>> {
+        self.recent.latest()
     }
 
     pub(crate) fn recent(&self) -> &Recent {

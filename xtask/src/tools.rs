@@ -110,6 +110,22 @@ pub(crate) const FAKETIME: Tool = Tool {
     install: Install::Debian("faketime"),
 };
 
+pub(crate) const CHROMIUM: Tool = Tool {
+    name: "chromium",
+    version: Version::Any,
+    why: "shows the dashboard",
+    check: "chromium --version",
+    install: Install::Debian("chromium"),
+};
+
+pub(crate) const CHROMEDRIVER: Tool = Tool {
+    name: "chromedriver",
+    version: Version::Any,
+    why: "drives the browser in tests",
+    check: "chromedriver --version",
+    install: Install::Debian("chromium-driver"),
+};
+
 pub(crate) const CARGO_FUZZ: Tool = Tool {
     name: "cargo-fuzz",
     version: Version::Exactly("0.13.2"),
@@ -145,6 +161,8 @@ pub(crate) const ALL: &[Tool] = &[
     PROMTOOL,
     FAKETIME,
     CXX,
+    CHROMIUM,
+    CHROMEDRIVER,
     CARGO_FUZZ,
     GO,
 ];

@@ -45,14 +45,12 @@ fn entry(
             nearest: nearest(name),
         });
     };
-    match texts(key, value.get_ref()) {
-        Some(texts) => Ok((key.name, Found { texts, place })),
-        None => {
-            let remedy = format!("{}, not {}", wanted(key), value.get_ref().type_str());
-            let value = written.to_owned();
-            Err(ConfigError::Invalid { place, key: key.name, value, remedy })
-        }
-    }
+    let Some(texts) = texts(key, value.get_ref()) else {
+        let remedy = format!("{}, not {}", wanted(key), value.get_ref().type_str());
+        let value = written.to_owned();
+        return Err(ConfigError::Invalid { place, key: key.name, value, remedy });
+    };
+    Ok((key.name, Found { texts, place }))
 }
 
 /// A value in the form that flags and variables have.

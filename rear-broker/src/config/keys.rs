@@ -114,7 +114,7 @@ keys! {
     metrics_bind_address: BindAddress = "metrics-bind-address" "ADDRESS" Some(":8080"), AtRestart;
     /// Where the probes /healthz and /readyz are, without TLS: as for the metrics
     health_probe_bind_address: BindAddress = "health-probe-bind-address" "ADDRESS" Some(":8081"), AtRestart;
-    /// Where the pages for operators are, without certificates: they tell more than the metrics, so think twice before you leave loopback
+    /// Where the pages for operators are: on loopback for anyone on this machine, elsewhere over TLS for administrators
     operations_bind_address: BindAddress = "operations-bind-address" "ADDRESS" Some("127.0.0.1:8082"), AtRestart;
     /// Through what clusters speak to the broker: http. The kubernetes of the earlier system is not in this build
     broker_interface: BrokerInterface = "broker-interface" "INTERFACE" Some("http"), AtRestart;

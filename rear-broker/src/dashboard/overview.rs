@@ -2,22 +2,27 @@
 
 use std::collections::BTreeMap;
 
+use rear_api::event::EventData;
 use rear_api::moment;
 use rear_engine::fleet::Cluster;
 use rear_engine::{ClusterId, Dimension};
 use rear_store::View;
+use rear_store::view::Told;
 use serde::Serialize;
 
 use super::Amounts;
 use super::clusters::State;
 use crate::refusals::Refused;
-use crate::routes::Broker;
+use crate::routes::{Broker, shown_event};
 
 /// Arrows between clusters that are drawn: a picture with more is not read.
 const MAX_FLOWS: usize = 40;
 
 /// Clusters that are named for each kind of trouble.
 const MAX_NAMED: usize = 20;
+
+/// Events that the page begins with.
+const MAX_EVENTS: usize = 30;
 
 /// A certificate is renewed by then, or someone should look.
 const EXPIRES_SOON: i64 = 14 * 24 * 60 * 60;
@@ -38,6 +43,15 @@ pub(super) struct Overview {
     more_flows: usize,
     troubles: Vec<Trouble>,
     refused: Vec<Refused>,
+    /// What happened last, the newest first.
+    events: Vec<Happened>,
+}
+
+#[derive(Debug, Serialize)]
+struct Happened {
+    id: String,
+    #[serde(flatten)]
+    data: EventData,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -107,8 +121,16 @@ impl Overview {
                 failed: counts.failed,
             },
             refused: broker.refusals.newest(),
+            events: view.latest().take(MAX_EVENTS).map(|told| happened(told, view)).collect(),
         }
     }
+}
+
+fn happened(told: &Told, view: &View) -> Happened {
+    let mut data = shown_event(told, view);
+    // The page names clusters; what they have is in its other parts.
+    data.advertisement = None;
+    Happened { id: told.id.to_string(), data }
 }
 
 /// What one look at every cluster gives.

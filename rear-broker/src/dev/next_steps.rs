@@ -74,7 +74,7 @@ Give it back, and see that it is.
 What was counted:
   curl -sS http://{metrics}/metrics | grep rear_broker_granted
 
-The API, as a page: http://{operations}/api
+See how the fleet stands in a browser: http://{operations}/ (the API is described at http://{operations}/api)
 {end}
 "#
         )

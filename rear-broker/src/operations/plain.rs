@@ -1,4 +1,4 @@
-//! From OpenMetrics to the older text format: the descriptions of counters have the names of their samples, and there is
+//! From `OpenMetrics` to the older text format: the descriptions of counters have the names of their samples, and there is
 //! neither a unit nor an end.
 
 /// The same in the older format.

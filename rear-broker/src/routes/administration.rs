@@ -78,7 +78,7 @@ pub(super) async fn snapshot(
         let written = backup::write(&*reader, &mut out);
         match written.and_then(|summary| Ok(out.flush().map(|()| summary)?)) {
             Ok(summary) => {
-                info!(%by, rows = summary.rows, bytes = summary.bytes, "a snapshot was saved")
+                info!(%by, rows = summary.rows, bytes = summary.bytes, "a snapshot was saved");
             }
             Err(error) => {
                 error!(%by, error = &error as &dyn std::error::Error, "a snapshot was not saved");
@@ -109,7 +109,7 @@ impl Write for Pieces {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let piece = Bytes::copy_from_slice(bytes);
         let sending = tokio::time::timeout(PIECE_DEADLINE, self.pieces.send(Ok(piece)));
-        match self.network.block_on(async { sending.await }) {
+        match self.network.block_on(sending) {
             Ok(Ok(())) => Ok(bytes.len()),
             Ok(Err(_)) => Err(io::ErrorKind::BrokenPipe.into()),
             Err(_) => Err(io::ErrorKind::TimedOut.into()),

@@ -246,6 +246,49 @@ fn the_flags_of_the_earlier_system_are_there_with_their_defaults() {
     assert!(read(&words, &[DATA], None).unwrap().config.leader_elect);
 }
 
+#[test]
+fn config_check_says_what_counts_and_where_it_comes_from() {
+    let place = Place::new();
+    let file = place.file("stale-after = \"5m\"\nadministrator = [\"alice\", \"bob\"]\n");
+    let check = |more: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_rear-broker"));
+        command.args(["config", "check", "--config"]).arg(&file).args(more);
+        command.env("REAR_DATA", "somewhere").env("REAR_HTTP_PROT", "9").output().unwrap()
+    };
+    let output = check(&["--http-port", "9"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{said}");
+    let path = file.display();
+    for line in [
+        format!("# file: {path}"),
+        "# REAR_HTTP_PROT in the environment is no key".to_owned(),
+        "data = \"somewhere\" # environment variable REAR_DATA".to_owned(),
+        "http-port = 9 # flag --http-port".to_owned(),
+        "hide-names = false # default".to_owned(),
+        format!("stale-after = \"5m\" # {path}, line 1"),
+        format!("administrator = [\"alice\", \"bob\"] # {path}, line 2"),
+        "# max-duration: not set".to_owned(),
+    ] {
+        assert!(said.lines().any(|found| found == line), "{line} is not in\n{said}");
+    }
+    // What it says can be read again.
+    let again = place.0.path().join("again.toml");
+    std::fs::write(&again, &said).unwrap();
+    let (first, second) =
+        (read(&["--http-port=9"], &[DATA], Some(&file)), read(&[], &[], Some(&again)));
+    assert_eq!(first.unwrap().config, second.unwrap().config);
+    let output = check(&["--http-port", "70000"]);
+    assert_eq!(output.status.code(), Some(2));
+    std::fs::write(&file, "stale_after = 5\n").unwrap();
+    let output = check(&[]);
+    assert_eq!(output.status.code(), Some(78));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains("line 1: there is no key `stale_after`; is `stale-after` meant?"),
+        "{said}"
+    );
+}
+
 /// The table of the reference, from the table in the code.
 fn table() -> String {
     let rows = KEYS.iter().map(|key| {

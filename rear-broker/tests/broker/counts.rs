@@ -1,5 +1,7 @@
 //! What is counted is what happened.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::thread;
 
 use serde_json::json;
@@ -151,4 +153,22 @@ fn many_at_once_are_counted_once_each() {
         "the advertisement, and a sign of life at times"
     );
     assert!(value(&text, "commits_total") <= 401.0 + 2.0);
+}
+
+#[test]
+fn the_reference_has_every_metric_and_none_that_is_not_there() {
+    let broker = Broker::start_with(&["--metrics-per-cluster"]);
+    advertise(&broker.cluster("rome"), "rome", "8", "16Gi");
+    let text = scrape(&broker);
+    let shown: BTreeSet<String> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE rear_broker_")?.split(' ').next())
+        .map(str::to_owned)
+        .collect();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/metrics.md");
+    let reference = std::fs::read_to_string(path).unwrap();
+    let rows = reference.lines().filter(|line| line.starts_with("| `"));
+    let names = rows.flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2));
+    let documented: BTreeSet<String> = names.map(str::to_owned).collect();
+    assert_eq!(shown, documented);
 }

@@ -19,15 +19,13 @@ impl Tried {
     fn start(arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rear-broker"));
         command.arg("dev").args(arguments).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut said = String::new();
-        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
-            said.extend([&line.unwrap(), "\n"]);
-            if said.contains("Ctrl-C ends it") {
-                return Self { child, said };
-            }
+        let mut tried = Self { child: command.spawn().unwrap(), said: String::new() };
+        let mut lines = BufReader::new(tried.child.stdout.take().unwrap()).lines();
+        while !tried.said.contains("Ctrl-C ends it") {
+            let Some(line) = lines.next() else { panic!("it does not serve:\n{}", tried.said) };
+            tried.said.extend([&line.unwrap(), "\n"]);
         }
-        panic!("it does not serve:\n{said}");
+        tried
     }
 
     /// The lines that are to be pasted.

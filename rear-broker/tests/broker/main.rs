@@ -9,10 +9,17 @@ mod client;
 mod command_line;
 mod configuration;
 mod counts;
+#[cfg(feature = "crowd")]
+mod crowd;
+#[cfg(feature = "browser")]
+mod dashboard;
 mod description;
 #[cfg(feature = "clients")]
 mod development;
 mod earlier_agents;
+#[cfg(feature = "small-disk")]
+mod failing_disks;
+mod failures;
 mod hostile;
 mod identities;
 mod listeners;

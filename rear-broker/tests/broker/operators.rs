@@ -3,9 +3,12 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::thread;
 
+use super::client::Client;
 use super::counts::scrape;
-use super::process::{Broker, program};
+use super::pki::Authority;
+use super::process::{Broker, program, started};
 use super::tools::{advertise, request, reserve};
 
 /// The most that `systemd-analyze security` may find open, in tenths: network and local sockets are what it is for.
@@ -76,6 +79,55 @@ fn promtool_finds_nothing_wrong_with_the_metrics() {
     assert!(output.status.success() && told.is_empty(), "{told}");
 }
 
+/// The library that fakes a program's clock, as the loader wants it.
+fn library() -> String {
+    let output = Command::new("faketime").args(["-f", "+0", "printenv", "LD_PRELOAD"]).output();
+    String::from_utf8(output.unwrap().stdout).unwrap().trim().to_owned()
+}
+
+#[test]
+fn a_clock_that_jumped_stops_grants_until_an_administrator_has_looked() {
+    let place = tempfile::tempdir().unwrap();
+    let authority = Authority::new();
+    authority.server().write(&place.path().join("certs"), &authority);
+    let clock = place.path().join("clock");
+    let set = |text: &str| {
+        // Whole or not at all: it is read at any moment.
+        std::fs::write(clock.with_extension("new"), text).unwrap();
+        std::fs::rename(clock.with_extension("new"), &clock).unwrap();
+    };
+    set("+0");
+    let mut command = program(place.path(), &[]);
+    command
+        .env("LD_PRELOAD", library())
+        .env("FAKETIME_TIMESTAMP_FILE", &clock)
+        .env("FAKETIME_NO_CACHE", "1")
+        .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+    let (mut child, address, log) = started(&mut command);
+    let client = |identity| Client::new(address, &authority, Some(&identity));
+    let (rome, paris) = (client(authority.cluster("rome")), client(authority.cluster("paris")));
+    let operator = client(authority.administrator("operator"));
+    advertise(&rome, "rome", "8", "16Gi");
+    reserve(&paris, "1", "1Gi");
+    set("+1h");
+    while paris.get("/readyz").status == 200 {
+        thread::yield_now();
+    }
+    let why = String::from_utf8(paris.get("/readyz").body).unwrap();
+    assert!(why.starts_with("the clock jumped ahead by "), "{why}");
+    let refused = paris.post("/api/v1/reservations", &request("1", "1Gi"));
+    assert_eq!(refused.problem(503), "not-ready");
+    operator.call("POST", "/api/v1/clock/confirm", None).expect(200);
+    assert_eq!(paris.get("/readyz").status, 200);
+    // An hour has passed without a word of it.
+    assert_eq!(paris.post("/api/v1/reservations", &request("1", "1Gi")).problem(409), "no-room");
+    advertise(&rome, "rome", "8", "16Gi");
+    reserve(&paris, "1", "1Gi");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(log);
+}
+
 /// A broker whose wall clock is faked; the clock that cannot be set stays.
 fn faked(folder: &Path, clock: &str) -> Command {
     let plain = program(folder, &[]);
@@ -94,7 +146,7 @@ fn faked(folder: &Path, clock: &str) -> Command {
 #[test]
 fn a_broker_whose_clock_was_never_set_says_so_and_makes_nothing() {
     let place = tempfile::tempdir().unwrap();
-    let authority = super::pki::Authority::new();
+    let authority = Authority::new();
     authority.server().write(&place.path().join("certs"), &authority);
     let output = faked(place.path(), "@1970-01-02 00:00:07").output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();

@@ -55,6 +55,12 @@ impl Broker {
         signal(&self.child, name);
     }
 
+    /// The number of its process.
+    #[cfg(feature = "crowd")]
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn certificates(&self) -> PathBuf {
         self.folder.path().join("certs")
     }

@@ -39,4 +39,5 @@ export function fill(place, ...children) {
 
 export const clusterLink = (id) => h("a", { href: `#/clusters/${encodeURIComponent(id)}` }, id);
 export const reservationLink = (id) => h("a", { href: `#/reservations/${encodeURIComponent(id)}`, class: "id" }, id);
-export const badge = (word) => h("span", { class: `badge ${word.toLowerCase()}` }, word);
+/** A state in a word; what is fresh is ready, as people say it. */
+export const badge = (word) => h("span", { class: `badge ${word.toLowerCase()}` }, word === "fresh" ? "ready" : word);

@@ -44,7 +44,7 @@ export function clusters(main, { query, now }) {
     field("State", choice("state", states, query.get("state") ?? "")),
     field("Order", choice("sort", [["name", "by name"], ["free", "most room first"], ["lends", "most lent first"]], query.get("sort") ?? "name")),
   ];
-  const amounts = (name) => ({ title: DIMENSIONS[name].title, cell: (row) => (row[name] ? [bar(name, row[name]), h("small", {}, `${DIMENSIONS[name].text(row[name].free)} free`)] : "") });
+  const amounts = (name) => ({ title: DIMENSIONS[name].title, dimension: name, cell: (row) => (row[name] ? [bar(name, row[name]), h("small", {}, `${DIMENSIONS[name].text(row[name].free)} free`)] : "") });
   const columns = [
     { title: "Cluster", cell: (row) => [clusterLink(row.id), row.name && row.name !== row.id ? h("small", {}, row.name) : undefined].filter(Boolean) },
     { title: "State", cell: (row) => badge(row.state) },
@@ -58,7 +58,8 @@ export function clusters(main, { query, now }) {
     const text = found.rows.length < found.matching
       ? `The first ${digits(found.rows.length)} of ${digits(found.matching)} that match, of ${digits(found.all)} in all: search for less.`
       : `${digits(found.matching)} of ${digits(found.all)}`;
-    return { text, content: table("Clusters", columns, found.rows, "No cluster matches.") };
+    const known = columns.filter((column) => column.dimension === undefined || found.rows.some((row) => row[column.dimension]));
+    return { text, content: table("Clusters", known, found.rows, "No cluster matches.") };
   });
 }
 

@@ -92,6 +92,8 @@ export function page(main, { events }) {
     fill(places.wrong, troubles(seen.troubles));
     fill(places.flows, flows(seen.flows, seen.moreFlows));
     fill(places.refused, refusals(seen.refused));
+    // What happened before the page was opened.
+    if (events.length === 0) events.push(...seen.events);
     const newest = events[0]?.id ?? "none";
     if (newest !== told) {
       told = newest;
