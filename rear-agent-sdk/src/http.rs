@@ -30,6 +30,8 @@ use diagnose::certificate_trouble;
 use kind::{Kind, Learnt};
 use retry::pause_after;
 
+/// For the other crates of this workspace alone: it shows a type of an HTTP client, which may become another.
+#[doc(hidden)]
 pub use connection::client;
 
 /// Speaks to a broker over HTTPS, with the certificate of a cluster.

@@ -52,6 +52,25 @@ async fn both_sides_put_a_promise_into_effect_and_give_it_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn all_that_an_agent_says_goes_over_one_connection() {
+    let broker = Broker::start();
+    let proxy = Proxy::before(broker.address).await;
+    let rome = Cluster::new("8", "16Gi");
+    let http = broker.cluster_at("rome", proxy.address);
+    let agent = rome.agent_every("rome", http.clone(), Duration::from_millis(50));
+    shown_with(&*broker.cluster("rome"), "rome", "8").await;
+    let paris = broker.cluster("paris");
+    for count in 1..=5 {
+        paris.reserve(&request("1", "1Gi"), &Intent::new()).await.unwrap();
+        rome.until(|memory| memory.kept.len() == count).await;
+        // While both sides wait for news on it.
+        http.ping().await.unwrap();
+    }
+    agent.stop().await.unwrap();
+    assert_eq!(proxy.connections(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_change_is_published_without_waiting_for_the_schedule() {
     let broker = Broker::start();
     let rome = Cluster::new("8", "16Gi");

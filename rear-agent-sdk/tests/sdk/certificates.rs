@@ -73,6 +73,22 @@ async fn a_clock_that_is_wrong_on_either_machine_is_told_apart_from_a_bad_certif
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_broker_under_another_name_than_its_certificates_is_not_spoken_to() {
+    let authority = Authority::new();
+    let folder = tempfile::tempdir().unwrap();
+    authority.cluster("rome").write(folder.path(), &authority);
+    // This machine too, and not in the certificate.
+    let listener = TcpListener::bind("127.0.0.2:0").await.unwrap();
+    let rome = connect(listener.local_addr().unwrap(), folder.path().into());
+    let acceptor = acceptor_as(&authority.server());
+    let greeting = async { acceptor.accept(listener.accept().await.unwrap().0).await };
+    let (error, greeted) = tokio::join!(rome.ping(), greeting);
+    assert!(greeted.is_err());
+    let error = error.unwrap_err();
+    assert!(matches!(error, Error::OtherName { .. }) && error.was_not_sent(), "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_certificate_that_is_rotated_is_used_without_a_restart() {
     let broker = Broker::start();
     // What a folder holds before the authority has signed for the cluster: nobody's certificate.

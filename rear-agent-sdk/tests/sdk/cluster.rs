@@ -84,6 +84,15 @@ impl Cluster {
         self.has.send_modify(|has| (has.capacity, has.allocatable) = (all, all));
     }
 
+    /// The workloads of another cluster run on it.
+    pub(crate) fn lets_use(&self, requester: &str, cpu: &str, memory: &str) {
+        let used = Resources::parse(cpu, memory, None, None).unwrap();
+        self.has.send_modify(|has| {
+            has.allocated = used;
+            has.consumed = [(requester.parse().unwrap(), used)].into();
+        });
+    }
+
     pub(crate) fn with<T>(&self, change: impl FnOnce(&mut Memory) -> T) -> T {
         let mut result = None;
         self.memory.send_modify(|memory| result = Some(change(memory)));
