@@ -208,7 +208,7 @@ impl Requests {
                 _ => EventType::Normal,
             };
             info!(request = request.name_any(), phase = answer.phase.name(), answer.message);
-            self.context.tell(request, kind, answer.reason, &answer.message).await;
+            self.context.tell(request, kind, answer.reason, &answer.message);
         }
         Ok(())
     }
@@ -321,7 +321,7 @@ impl Requests {
                             "The broker could not be asked what it has granted: {}",
                             Chain(&error)
                         );
-                        self.context.tell(request, EventType::Warning, "NotReleased", &note).await;
+                        self.context.tell(request, EventType::Warning, "NotReleased", &note);
                     }
                 }
             }

@@ -1,0 +1,23 @@
+//! The playground is a program of the agent, which has the clients that it needs: built and run here.
+
+use std::path::Path;
+
+use crate::failed::Failed;
+use crate::invocation::Invocation;
+use crate::testbed;
+
+/// What runs in it, and what runs it.
+const BUILD: &str = "cargo build --locked --package rear-agent --package rear-broker --bins";
+const RUN: &str =
+    "cargo run --locked --quiet --package rear-agent --features clusters --example playground --";
+
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failed> {
+    if arguments.first().is_some_and(|first| first == "up") {
+        testbed::cluster_is_there(root).map_err(|missing| {
+            eprintln!("error: {missing}");
+            Failed
+        })?;
+        Invocation::new(BUILD).run(root)?;
+    }
+    Invocation::new(RUN).with(arguments).run(root)
+}
