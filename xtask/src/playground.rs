@@ -6,10 +6,12 @@ use crate::failed::Failed;
 use crate::invocation::Invocation;
 use crate::testbed;
 
-/// What runs in it, and what runs it.
-const BUILD: &str = "cargo build --locked --package rear-agent --package rear-broker --bins";
-const RUN: &str =
-    "cargo run --locked --quiet --package rear-agent --features clusters --example playground --";
+/// What runs in it, and what runs it: built as tests are, which is often there already.
+const BUILD: [&str; 2] = [
+    "cargo build --locked --profile test --package rear-broker --bins",
+    "cargo build --locked --profile test --package rear-agent --features clusters --bins --examples",
+];
+const RUN: &str = "cargo run --locked --profile test --quiet --package rear-agent --features clusters --example playground --";
 
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failed> {
     if arguments.first().is_some_and(|first| first == "up") {
@@ -17,7 +19,9 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failed> {
             eprintln!("error: {missing}");
             Failed
         })?;
-        Invocation::new(BUILD).run(root)?;
+        for build in BUILD {
+            Invocation::new(build).run(root)?;
+        }
     }
     Invocation::new(RUN).with(arguments).run(root)
 }

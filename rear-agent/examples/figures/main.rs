@@ -95,7 +95,7 @@ async fn idle(agent: &Running) -> Outcome<()> {
     sleep(Duration::from_secs(10)).await;
     let before = agent.processor_time()?;
     sleep(IDLE).await;
-    let used = agent.processor_time()? - before;
+    let used = agent.processor_time()?.saturating_sub(before);
     let share = used.as_secs_f64() / IDLE.as_secs_f64() * 100.0;
     let (now, most) = agent.memory()?;
     say(&format!("idle agent: {now} kB resident (at most {most} kB), {share:.3} % of a core"))

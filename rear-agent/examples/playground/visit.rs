@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -15,7 +16,7 @@ const REQUEST: &str = "playground";
 const OWN: &str = "apiVersion: rear.fluidos.eu/v1alpha1
 kind: ResourceRequest
 metadata: {name: playground, namespace: default}
-spec: {requestedCPU: 500m, requestedMemory: 256Mi, duration: 10m}
+spec: {requestedCPU: 500m, requestedMemory: 256Mi, duration: 10m, waitFor: 1m}
 ";
 
 /// kubectl, for one cluster.
@@ -53,7 +54,7 @@ pub(super) fn certificates(note: &Note, folder: &Path) -> Outcome<()> {
             let path = format!("--template={{{{index .data \"{file}\" | base64decode}}}}");
             let get =
                 ["get", "secret", "agent-client-tls", "-n", NAMESPACE, "-o=go-template", &path];
-            fs::write(into.join(file), kubectl(note, place, &get, "")? + "\n")?;
+            write_privately(&into.join(file), &(kubectl(note, place, &get, "")? + "\n"))?;
         }
         say(&format!("{}: {}", place.name, into.display()))?;
     }
@@ -61,6 +62,13 @@ pub(super) fn certificates(note: &Note, folder: &Path) -> Outcome<()> {
         "For example: curl --cacert ca.crt --cert tls.crt --key tls.key {}/api/v1/instructions",
         note.broker
     ))
+}
+
+/// A key is for its owner alone.
+fn write_privately(file: &Path, text: &str) -> Outcome<()> {
+    let mut options = fs::File::options();
+    let mut opened = options.create(true).truncate(true).write(true).mode(0o600).open(file)?;
+    Ok(opened.write_all(text.as_bytes())?)
 }
 
 pub(super) fn reserve(note: &Note) -> Outcome<()> {
