@@ -4,6 +4,7 @@
 
 mod ci;
 mod failed;
+mod features;
 mod fuzz_corpus;
 mod go;
 mod invocation;

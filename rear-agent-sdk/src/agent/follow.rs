@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 use tracing::{info, warn};
 
+use super::backoff::Backoff;
 use super::{Agent, Parts, Wish};
 use crate::communicator::{Level, Reservation, Role};
 use crate::error::{Chain, Error};
@@ -21,6 +22,7 @@ pub(super) struct Follower {
     watch: Watch,
     wish: mpsc::Sender<Wish>,
     pause: Duration,
+    backoff: Backoff,
     /// The life of the ledger in which the broker has been told what is kept.
     told_in: Option<u64>,
 }
@@ -29,7 +31,8 @@ impl Follower {
     pub(super) fn new(agent: &Agent, role: Role, wish: mpsc::Sender<Wish>) -> Self {
         let parts = agent.parts.clone();
         let watch = Watch::new(parts.communicator.clone(), role);
-        Self { parts, role, watch, wish, pause: agent.pause, told_in: None }
+        let (pause, backoff) = (agent.pause, Backoff::new(agent.pause));
+        Self { parts, role, watch, wish, pause, backoff, told_in: None }
     }
 
     /// Until the communicator is closed.
@@ -53,6 +56,7 @@ impl Follower {
             };
             match level {
                 Ok(level) => {
+                    self.backoff.worked();
                     unfinished = !self.reconcile(&level).await;
                     last = Some(level);
                 }
@@ -61,7 +65,7 @@ impl Follower {
                 Err(Error::Unsupported { .. }) => return pending().await,
                 Err(error) => {
                     warn!(role = %self.role, error = %Chain(&error), remedy = error.remedy(), "no instructions");
-                    sleep(self.pause).await;
+                    sleep(self.backoff.failed(&error)).await;
                 }
             }
         }

@@ -17,6 +17,14 @@ const CERTIFICATE: &str = "tls.crt";
 const KEY: &str = "tls.key";
 const AUTHORITY: &str = "ca.crt";
 
+/// Which HTTP is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protocols {
+    /// HTTP/2 with whoever has it, else HTTP/1.1.
+    Both,
+    Http1,
+}
+
 /// The contents of the folder. Without `Debug`: a key is in it.
 #[derive(PartialEq, Eq)]
 pub(super) struct Credentials {
@@ -36,7 +44,7 @@ impl Credentials {
     }
 
     /// How to greet a broker with them.
-    pub(super) fn tls(&self, folder: &Path) -> Result<ClientConfig, Error> {
+    pub(super) fn tls(&self, folder: &Path, protocols: Protocols) -> Result<ClientConfig, Error> {
         let at = |name: &str| {
             let path = folder.join(name);
             move |source| Error::Credentials { path, source }
@@ -51,7 +59,10 @@ impl Credentials {
             .with_root_certificates(roots(&self.authority).map_err(at(AUTHORITY))?)
             .with_client_auth_cert(chain, key)
             .map_err(|error| at(KEY)(error.into()))?;
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        config.alpn_protocols = match protocols {
+            Protocols::Both => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+            Protocols::Http1 => vec![b"http/1.1".to_vec()],
+        };
         Ok(config)
     }
 }

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use rear_agent_sdk::{BrokerCommunicator, Error, HttpCommunicator};
+use tokio::net::TcpListener;
 
 use super::bodies::{advertise, advertisement};
 use super::cluster::within;
 use super::pki::{Authority, Subject};
 use super::process::{Broker, connect};
+use super::stand_in::acceptor_as;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_folder_without_a_certificate_names_the_file() {
@@ -62,6 +64,26 @@ async fn a_certificate_that_the_broker_does_not_take_is_typed() {
     let error = connect(broker.address, broker.files_of(&nobody, "nobody"));
     let error = error.advertisement(&"rome".parse().unwrap()).await.unwrap_err();
     assert!(matches!(error, Error::NoCertificate { .. }), "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_is_wrong_on_either_machine_is_told_apart_from_a_bad_certificate() {
+    let authority = Authority::new();
+    let folder = tempfile::tempdir().unwrap();
+    authority.cluster("rome").write(folder.path(), &authority);
+    for (from, until) in [(2020, 2021), (2098, 2099)] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let rome = connect(listener.local_addr().unwrap(), folder.path().into());
+        let acceptor = acceptor_as(&authority.server_between(from, until));
+        tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                drop(acceptor.accept(socket).await);
+            }
+        });
+        let error = rome.ping().await.unwrap_err();
+        assert!(matches!(error, Error::ClockSkew { .. }), "{from}: {error:?}");
+        assert!(!error.is_transient() && error.remedy().contains("clocks"), "{from}: {error:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -64,12 +64,23 @@ impl Cluster {
         broker: Arc<dyn BrokerCommunicator>,
         every: Duration,
     ) -> Running {
+        self.patient_agent(name, broker, every, Duration::from_millis(100))
+    }
+
+    /// One that waits so long after a first failure.
+    pub(crate) fn patient_agent(
+        &self,
+        name: &str,
+        broker: Arc<dyn BrokerCommunicator>,
+        every: Duration,
+        pause: Duration,
+    ) -> Running {
         let changes = tokio::sync::Mutex::new(self.has.subscribe());
         let collector = Collector { cluster: self.clone(), changes };
         let agent = Agent::builder(name.parse().unwrap(), broker, collector, self.clone())
             .schedule(Schedule::jittered(every))
             .debounce(Duration::from_millis(10))
-            .pause(Duration::from_millis(100))
+            .pause(pause)
             .build();
         let (stop, stopped) = oneshot::channel();
         let ended = tokio::spawn(agent.run(async { drop(stopped.await) }));

@@ -65,6 +65,7 @@ impl Broker {
         let log = File::create(folder.path().join("broker.log"))?;
         let running = program("rear-broker")?
             .args(["serve", "--http-address", "127.0.0.1", "--metrics-bind-address", "0"])
+            .args(["--health-probe-bind-address", "0", "--operations-bind-address", "0"])
             .args(["--http-port", &port, "--data"])
             .arg(&data)
             .stdout(Stdio::null())
