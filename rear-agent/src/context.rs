@@ -20,8 +20,8 @@ use crate::metrics::Metrics;
 /// As events name who tells them.
 const REPORTER: &str = "rear-agent";
 
-/// Kubernetes refuses longer notes.
-const LONGEST_NOTE: usize = 1024;
+/// Kubernetes refuses notes of more than 1024 bytes; a character has at most four.
+const LONGEST_NOTE: usize = 256;
 
 /// What every controller has at hand.
 pub struct Context {
@@ -76,21 +76,25 @@ impl Context {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
-    /// Tells people about a transition, in the object's events. An event that is lost changes nothing else.
-    pub async fn tell<K>(&self, object: &K, kind: EventType, reason: &str, note: &str)
+    /// Tells people about a transition, in the object's events. Nobody waits for it, and an event that is lost changes
+    /// nothing else.
+    pub fn tell<K>(&self, object: &K, kind: EventType, reason: &str, note: &str)
     where
         K: Resource<DynamicType = ()>,
     {
         let event = Event {
             type_: kind,
             reason: reason.to_owned(),
-            note: Some(note.chars().take(LONGEST_NOTE / 4).collect()),
+            note: Some(note.chars().take(LONGEST_NOTE).collect()),
             action: "Reconcile".to_owned(),
             secondary: None,
         };
-        if let Err(error) = self.recorder.publish(&event, &object.object_ref(&())).await {
-            warn!(reason, error = %Chain(&error), "an event was not recorded");
-        }
+        let (recorder, object) = (self.recorder.clone(), object.object_ref(&()));
+        tokio::spawn(async move {
+            if let Err(error) = recorder.publish(&event, &object).await {
+                warn!(reason = event.reason, error = %Chain(&error), "an event was not recorded");
+            }
+        });
     }
 }
 

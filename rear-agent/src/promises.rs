@@ -80,15 +80,16 @@ impl Promises {
 
     async fn keep_as_provider(&self, promise: &Reservation) -> Result<(), NotKept> {
         let api = self.context.instructions::<ProviderInstruction>();
-        let known = list(&api).await.map_err(failed)?;
-        let is_new = !known.iter().any(|known| known.spec.reservation_name == promise.id);
-        if is_new && self.acceptance == Acceptance::UnlessFull && !is_active(promise) {
-            self.room_for(promise, &known)?;
+        if self.acceptance == Acceptance::UnlessFull && !is_active(promise) {
+            let known = list(&api).await.map_err(failed)?;
+            if !known.iter().any(|known| known.spec.reservation_name == promise.id) {
+                self.room_for(promise, &known)?;
+            }
         }
         let kept = apply(&api, MANAGER, &provider_instruction(promise)).await.map_err(failed)?;
-        if is_new {
-            let note = &promise.status.message;
-            self.context.tell(&kept, EventType::Normal, "Promised", note).await;
+        if kept.status.is_none() {
+            let note = kept.spec.message.clone().unwrap_or_default();
+            self.context.tell(&kept, EventType::Normal, "Promised", &note);
         }
         Ok(())
     }
@@ -133,11 +134,17 @@ impl Promises {
         K: Resource<DynamicType = ()> + Clone + serde::de::DeserializeOwned + std::fmt::Debug,
     {
         let name = instruction.meta().name.as_deref().unwrap_or_default();
-        let Some(known) = api.get_opt(name).await? else { return Ok(()) };
         match api.delete(name, &DeleteParams::default()).await {
-            Ok(_) => {
+            Ok(deleted) => {
+                let mut known = instruction.clone();
+                known.meta_mut().namespace = Some(self.context.namespace.clone());
+                // While something holds it back, the object itself is the answer.
+                known.meta_mut().uid = deleted.either(
+                    |object| object.meta().uid.clone(),
+                    |status| status.details.map(|details| details.uid),
+                );
                 let note = "The reservation has ended.";
-                self.context.tell(&known, EventType::Normal, "Withdrawn", note).await;
+                self.context.tell(&known, EventType::Normal, "Withdrawn", note);
                 Ok(())
             }
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),

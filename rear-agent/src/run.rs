@@ -5,6 +5,7 @@ use std::env;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::{Api, Client};
 use rear_agent_sdk::communicator::ClusterId;
@@ -12,6 +13,7 @@ use rear_agent_sdk::{Agent, BrokerCommunicator, Error, HttpCommunicator, Schedul
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use tokio::time::sleep;
 use tracing::info;
 
 use crate::cli::{Options, Transport};
@@ -28,6 +30,9 @@ use crate::liqo::{Kubeconfigs, Liqo, Settings};
 use crate::metrics::Metrics;
 use crate::probes;
 use crate::promises::{Acceptance, Disturbance, Promises};
+
+/// Before the agent ends because of its broker, the `Advertisement` says why.
+const TO_BE_SHOWN: Duration = Duration::from_secs(3);
 
 /// Why the agent ended.
 #[derive(Debug, Error)]
@@ -220,7 +225,9 @@ async fn tell(
     let agent = Agent::builder(cluster, broker, collector, promises)
         .schedule(Schedule::aligned(options.advertisement_requeue_interval))
         .build();
-    agent.run(std::future::pending()).await.map_err(RunError::Broker)
+    let ended = agent.run(std::future::pending()).await;
+    sleep(TO_BE_SHOWN).await;
+    ended.map_err(RunError::Broker)
 }
 
 fn liqo(options: &Options, client: &Client, namespace: &str) -> Result<Option<Liqo>, RunError> {

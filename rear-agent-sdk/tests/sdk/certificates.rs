@@ -25,6 +25,20 @@ async fn a_folder_without_a_certificate_names_the_file() {
     }
 }
 
+#[test]
+fn the_cluster_that_a_certificate_names_is_known_before_the_broker_is_asked() {
+    let (folder, authority) = (tempfile::tempdir().unwrap(), Authority::new());
+    let named = |names: &[&str]| {
+        authority.client(&Subject::named(names)).write(folder.path(), &authority);
+        HttpCommunicator::new("https://localhost:1", folder.path()).unwrap().cluster()
+    };
+    assert_eq!(named(&["rome"]).unwrap().as_str(), "rome");
+    for names in [&["rome", "paris"][..], &[], &["Not A Cluster"]] {
+        let error = named(names).unwrap_err();
+        assert!(matches!(error, Error::Credentials { .. }), "{names:?}: {error:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broker_of_an_unknown_authority_is_not_spoken_to() {
     let broker = Broker::start();

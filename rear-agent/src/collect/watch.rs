@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::StreamExt;
 use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::watcher::{self, Event, InitialListStrategy, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
 use rear_agent_sdk::Chain;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use super::amounts::Tracked;
 use super::node::NodeView;
@@ -142,8 +142,8 @@ fn id(pod: &PodView) -> &str {
 
 /// Follows both for ever.
 pub async fn follow(client: Client, collected: Arc<Collected>) -> Infallible {
-    let nodes = each(Api::all(client.clone()), config(), |event| collected.take_node(event));
-    let pods = config().fields(BOUND_AND_UNFINISHED);
+    let nodes = each(Api::all(client.clone()), streamed(), |event| collected.take_node(event));
+    let pods = streamed().fields(BOUND_AND_UNFINISHED);
     let pods = each(Api::all(client), pods, |event| collected.take_pod(event));
     tokio::select! {
         never = nodes => never,
@@ -151,23 +151,53 @@ pub async fn follow(client: Client, collected: Arc<Collected>) -> Infallible {
     }
 }
 
-fn config() -> watcher::Config {
-    watcher::Config::default().page_size(PAGE)
+/// The list comes as a stream, one object after the other: nothing of it is in memory twice.
+fn streamed() -> watcher::Config {
+    watcher::Config::default().streaming_lists()
 }
 
-async fn each<K>(api: Api<K>, config: watcher::Config, mut take: impl FnMut(Event<K>)) -> Infallible
+/// API servers before 1.32 may have no such streams: then the list comes in pages.
+fn in_pages(config: &watcher::Config) -> watcher::Config {
+    let initial_list_strategy = InitialListStrategy::ListWatch;
+    watcher::Config { initial_list_strategy, ..config.clone() }.page_size(PAGE)
+}
+
+async fn each<K>(
+    api: Api<K>,
+    mut config: watcher::Config,
+    mut take: impl FnMut(Event<K>),
+) -> Infallible
 where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
+    let mut is_listed = false;
     loop {
         let mut events = pin!(watcher(api.clone(), config.clone()).default_backoff());
         while let Some(event) = events.next().await {
             match event {
-                Ok(event) => take(event),
+                Ok(event) => {
+                    is_listed |= matches!(event, Event::InitDone);
+                    take(event);
+                }
+                Err(error) if !is_listed && is_refused(&error) => {
+                    info!(error = %Chain(&error), "lists are read in pages");
+                    config = in_pages(&config);
+                    break;
+                }
                 // The watcher goes on by itself, after a pause.
                 Err(error) => warn!(error = %Chain(&error), "watching was interrupted"),
             }
         }
         debug!("a watch ended and begins anew");
     }
+}
+
+/// Whether the API server understood the question and does not do that.
+fn is_refused(error: &watcher::Error) -> bool {
+    let (watcher::Error::WatchStartFailed(kube::Error::Api(status))
+    | watcher::Error::WatchError(status)) = error
+    else {
+        return false;
+    };
+    matches!(status.code, 400 | 405 | 422)
 }

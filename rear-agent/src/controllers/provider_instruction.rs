@@ -117,7 +117,7 @@ async fn reconcile(
         apply_status(&api, MANAGER, &*instruction, &status).await?;
         let condition = status.conditions.iter().find(|condition| condition.kind == ENFORCED);
         if let Some(Condition { reason, message, .. }) = condition {
-            context.tell(&*instruction, EventType::Normal, reason, message).await;
+            context.tell(&*instruction, EventType::Normal, reason, message);
         }
     }
     Ok(next_look(instruction.spec.expires_at.as_deref(), now))

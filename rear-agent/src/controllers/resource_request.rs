@@ -9,7 +9,7 @@ mod asked;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::Stream;
+use futures::{Stream, StreamExt};
 use kube::runtime::controller::Action;
 use kube::runtime::events::EventType;
 use kube::runtime::reflector::{self, ObjectRef, Store};
@@ -77,7 +77,6 @@ fn requests_of(
     store: Store<ResourceRequest>,
     reservations: impl Stream<Item = String> + Send + 'static,
 ) -> impl Stream<Item = ObjectRef<ResourceRequest>> + Send + 'static {
-    use futures::StreamExt;
     reservations.flat_map(move |id| {
         let of_it = |request: &ResourceRequest| reservation_name(request) == Some(id.as_str());
         let found = store.state_filter(of_it);
@@ -208,7 +207,7 @@ impl Requests {
                 _ => EventType::Normal,
             };
             info!(request = request.name_any(), phase = answer.phase.name(), answer.message);
-            self.context.tell(request, kind, answer.reason, &answer.message).await;
+            self.context.tell(request, kind, answer.reason, &answer.message);
         }
         Ok(())
     }
@@ -321,7 +320,7 @@ impl Requests {
                             "The broker could not be asked what it has granted: {}",
                             Chain(&error)
                         );
-                        self.context.tell(request, EventType::Warning, "NotReleased", &note).await;
+                        self.context.tell(request, EventType::Warning, "NotReleased", &note);
                     }
                 }
             }

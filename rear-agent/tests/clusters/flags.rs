@@ -7,6 +7,7 @@ use std::process::Stdio;
 use rear_testbed::eventually;
 
 use super::agent::Start;
+use super::pki::Authority;
 use super::process::Broker;
 use super::site::Site;
 
@@ -47,6 +48,20 @@ fn flags_that_cannot_work_are_refused_with_a_reason() {
         .flag("--broker-cert-path=/nonexistent");
     let said = refused(&nowhere);
     assert!(said.contains("/nonexistent"), "{said}");
+}
+
+#[test]
+fn why_a_broker_does_not_take_the_certificate_is_said_in_the_advertisement() {
+    let site = Site::start();
+    let broker = Broker::start();
+    let folder = broker.files_of(&Authority::new().cluster("rome"), "foreign");
+    let start = Start::with(&site, &broker, "rome");
+    let said = refused(&start.flag(&format!("--broker-cert-path={}", folder.display())));
+    assert!(said.contains("does not accept the certificate"), "{said}");
+    let object = "advertisement/cluster-advertisement";
+    site.until(object, ".status.phase", "Failed");
+    let why = site.field(object, ".status.message").unwrap();
+    assert!(why.contains("certificate"), "{why}");
 }
 
 #[test]

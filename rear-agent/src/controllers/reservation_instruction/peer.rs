@@ -127,7 +127,7 @@ impl Peerings {
         {
             let why = Chain(&error).to_string();
             warn!(instruction = named(instruction), error = why, "the peering is not undone");
-            self.context.tell(instruction, EventType::Warning, "NotUnpeered", &why).await;
+            self.context.tell(instruction, EventType::Warning, "NotUnpeered", &why);
             let pause = self.pause(instruction);
             if self.failures_of(instruction) < MOST_DISSOLUTIONS {
                 return Ok(Action::requeue(pause));
@@ -178,7 +178,7 @@ impl Peerings {
             if is_news {
                 let warns = *reason == "Failed" || *reason == "NotActivated";
                 let severity = if warns { EventType::Warning } else { EventType::Normal };
-                self.context.tell(instruction, severity, reason, message).await;
+                self.context.tell(instruction, severity, reason, message);
             }
         }
         Ok(())
