@@ -12,6 +12,8 @@ mod events;
 mod failure;
 mod kind;
 mod operations;
+mod operator;
+mod pages;
 mod retry;
 
 use std::path::PathBuf;
@@ -28,6 +30,9 @@ use connection::Connection;
 use diagnose::certificate_trouble;
 use kind::{Kind, Learnt};
 use retry::pause_after;
+
+pub use operator::Readiness;
+pub use pages::{NextPage, Page, ReservationFilter};
 
 /// Speaks to a broker over HTTPS, with the certificate of a cluster.
 ///

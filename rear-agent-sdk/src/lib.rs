@@ -79,4 +79,6 @@ pub use communicator::{BrokerCommunicator, Intent, request};
 pub use error::{Chain, Error, Refused, Source};
 pub use handler::{InstructionHandler, Keeping, NotKept};
 pub use http::HttpCommunicator;
+pub use rear_engine::duration;
+pub use rear_engine::resources::{Dimension, Resources};
 pub use watch::Watch;
