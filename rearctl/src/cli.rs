@@ -14,7 +14,7 @@ use crate::commands::Command;
 use crate::exit;
 pub use crate::exit::{ALL as EXITS, Exit};
 use crate::failure::Failure;
-use crate::output::{Colours, Format, Progress, Restored};
+use crate::output::{Colours, Format, Progress, Restored, indented, tell};
 use crate::session::Whom;
 use crate::show::Output;
 
@@ -61,9 +61,8 @@ pub fn run() -> ExitCode {
     Restored::restore();
     let Err(failure) = outcome else { return ExitCode::SUCCESS };
     if let Some(text) = failure.told() {
-        let mut lines = text.lines();
-        eprintln!("rearctl: {}", lines.next().unwrap_or_default());
-        lines.for_each(|line| eprintln!("  {line}"));
+        let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+        tell(&format!("rearctl: {first}\n{}", indented(rest)));
     }
     ExitCode::from(failure.exit().code)
 }

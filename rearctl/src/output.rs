@@ -15,7 +15,7 @@ pub(crate) use format::Format;
 pub(crate) use json::{compact, pretty};
 pub(crate) use printable::printable;
 pub(crate) use progress::Progress;
-pub(crate) use streams::{indented, put, say};
+pub(crate) use streams::{indented, put, say, tell};
 pub(crate) use table::{Cell, Table};
 pub(crate) use terminal::{Restored, is_terminal, size};
 pub(crate) use yaml::{document, member};

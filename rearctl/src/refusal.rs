@@ -10,7 +10,7 @@ use rear_api::dry_run::Candidate;
 use rear_api::problem::Obstacle;
 
 use crate::ask::flags;
-use crate::output::{Cell, Colours, Table, indented, printable};
+use crate::output::{Cell, Colours, Table, indented, printable, tell};
 use crate::session::Session;
 
 /// How many of the closest clusters are asked about: more would be a list, not an explanation.
@@ -38,7 +38,7 @@ pub(crate) async fn explain(
         text.push_str("\nWhat would fit now:\n");
         text.push_str(&indented(&fitting.concat()));
     }
-    eprint!("{text}");
+    tell(&text);
 }
 
 fn lacks(candidates: &[Obstacle], colours: Colours) -> String {

@@ -11,6 +11,21 @@ use crate::communicator::{Advertisement, Answering, Position, Reservation, Role}
 use crate::error::Error;
 
 /// One page of a list.
+///
+/// ```no_run
+/// use rear_agent_sdk::HttpCommunicator;
+///
+/// # async fn example() -> Result<(), rear_agent_sdk::Error> {
+/// let broker = HttpCommunicator::new("https://broker.example:8443", "/etc/rear/certs")?;
+/// let mut page = broker.clusters_page(None).await?;
+/// let mut count = page.items.len();
+/// while let Some(next) = &page.next {
+///     page = broker.next_page(next).await?;
+///     count += page.items.len();
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Page<T> {

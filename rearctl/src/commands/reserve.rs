@@ -122,9 +122,9 @@ impl<'a> Asking<'a> {
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
         if let Some(intent) = self.0 {
-            eprintln!(
-                "rearctl: it is not known whether this was granted: ask again with --idempotency-key '{intent}'"
-            );
+            say(&format!(
+                "it is not known whether this was granted: ask again with --idempotency-key '{intent}'"
+            ));
         }
     }
 }

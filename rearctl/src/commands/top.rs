@@ -4,12 +4,15 @@ mod frame;
 mod keys;
 
 use std::io;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use rear_agent_sdk::Error;
 use rear_agent_sdk::communicator::Advertisement;
 use rear_agent_sdk::duration::Duration;
+use rear_agent_sdk::{Error, HttpCommunicator};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::{Sender, channel};
+use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::failure::Failure;
@@ -64,7 +67,7 @@ impl Top {
     }
 
     async fn picture(&self, session: &Session) -> Result<(), Failure> {
-        let reading = session.output.progress.during("reading the clusters", read(session));
+        let reading = session.output.progress.during("reading the clusters", read(&session.broker));
         let mut frame = Frame::new(&session.context.broker, self.sort);
         frame.learn(Ok(reading.await?));
         frame.sort();
@@ -79,11 +82,16 @@ impl Top {
         let screen = Restored::take().map_err(failed)?;
         let mut keys = Keys::listen();
         let mut frame = Frame::new(&session.context.broker, self.sort);
-        let mut tick = interval(self.pace());
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // Apart, so that keys are obeyed while the broker lets one wait.
+        let (told, mut readings) = channel(1);
+        let mut reading = JoinSet::new();
+        reading.spawn(keep_reading(session.broker.clone(), self.pace(), told));
         loop {
+            frame.sort();
+            let (columns, lines) = size(io::stdout());
+            put(&frame.screen(columns, lines, session.output.colours))?;
             tokio::select! {
-                _ = tick.tick() => frame.learn(read(session).await),
+                Some(read) = readings.recv() => frame.learn(read),
                 _ = resized.recv() => {}
                 key = keys.next() => match key {
                     Some(Key::Quit) | None => break,
@@ -91,9 +99,6 @@ impl Top {
                     Some(Key::Move(lines)) => frame.scroll(lines),
                 },
             }
-            frame.sort();
-            let (columns, lines) = size(io::stdout());
-            put(&frame.screen(columns, lines, session.output.colours))?;
         }
         drop(screen);
         Ok(())
@@ -105,14 +110,30 @@ impl Top {
     }
 }
 
+/// Reads again and again, until nobody looks any more.
+async fn keep_reading(
+    broker: Arc<HttpCommunicator>,
+    pace: std::time::Duration,
+    told: Sender<Result<Vec<Bars>, Error>>,
+) {
+    let mut tick = interval(pace);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        if told.send(read(&broker).await).await.is_err() {
+            return;
+        }
+    }
+}
+
 /// Every cluster; of each, only what is drawn is kept.
-async fn read(session: &Session) -> Result<Vec<Bars>, Error> {
-    let mut page = session.broker.clusters_page(PAGE).await?;
+async fn read(broker: &HttpCommunicator) -> Result<Vec<Bars>, Error> {
+    let mut page = broker.clusters_page(PAGE).await?;
     let mut bars: Vec<Bars> = Vec::new();
     loop {
         let drawn = page.items.iter().map(|cluster: &Advertisement| Bars::of(cluster));
         bars.extend(drawn.collect::<Result<Vec<_>, _>>()?);
         let Some(next) = page.next else { return Ok(bars) };
-        page = session.broker.next_page(&next).await?;
+        page = broker.next_page(&next).await?;
     }
 }

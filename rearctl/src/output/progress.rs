@@ -1,11 +1,12 @@
 //! A line on the standard error while something takes longer than a second; gone before anything else is printed.
 
 use std::future::Future;
-use std::io::{self, Write};
+use std::io;
 use std::time::Duration;
 
 use tokio::time::{Instant, interval_at};
 
+use super::streams::tell;
 use super::terminal::is_terminal;
 
 /// What takes less is not worth a word.
@@ -48,20 +49,14 @@ impl Progress {
 impl Line {
     fn draw(&mut self, text: &str) {
         self.drawn = true;
-        draw(&format!("\r\x1b[2K{text}"));
+        tell(&format!("\r\x1b[2K{text}"));
     }
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
         if self.drawn {
-            draw("\r\x1b[2K");
+            tell("\r\x1b[2K");
         }
     }
-}
-
-/// A standard error that cannot be written is nothing to fail for.
-fn draw(text: &str) {
-    let mut stream = io::stderr();
-    drop(stream.write_all(text.as_bytes()).and_then(|()| stream.flush()));
 }

@@ -12,9 +12,15 @@ pub(crate) fn put(text: &str) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// Tells a person something that is not data.
+/// Tells a person something that is not data, in one line.
 pub(crate) fn say(text: &str) {
-    eprintln!("rearctl: {}", printable(text));
+    tell(&format!("rearctl: {}\n", printable(text)));
+}
+
+/// Tells a person something of ours, as it is. Whoever has closed the stream does not want to know.
+pub(crate) fn tell(text: &str) {
+    let mut stream = io::stderr();
+    drop(stream.write_all(text.as_bytes()).and_then(|()| stream.flush()));
 }
 
 /// A text of several lines, each two columns to the right.

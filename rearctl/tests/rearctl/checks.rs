@@ -249,17 +249,7 @@ fn trouble_a_cluster_that_promised_more_than_it_has() {
 #[test]
 fn trouble_a_cluster_that_is_recovering() {
     let stage = stage();
-    stage.kill();
-    stage.operate(&["snapshot", "save", "saved", "--data", "data"]);
-    stage.operate(&["snapshot", "restore", "saved", "--data", "restored"]);
-    for (folder, name) in
-        [("tls", "tls.crt"), ("tls", "tls.key"), ("tls", "ca.crt"), ("tls", "ca.crl")]
-    {
-        fs::create_dir_all(stage.path("restored").join(folder)).unwrap();
-        let path = |data: &str| stage.path(data).join(folder).join(name);
-        fs::copy(path("data"), path("restored")).unwrap();
-    }
-    stage.serve_on("restored");
+    stage.restore();
     let said = found(&stage, &stage.url(), &stage.certificates("admin"), "recovery");
     is_careful(said, "rome: ", "advertisement");
 }

@@ -38,6 +38,20 @@ fn a_reader_that_has_seen_enough_is_no_error_and_no_message() {
 }
 
 #[test]
+fn messages_that_nobody_reads_change_nothing_about_the_end() {
+    let stage = stage(0);
+    let wish = ["reserve", "--cpu", "1", "--memory", "1Gi"];
+    for (command, code) in
+        [(&["clusters", "list"][..], 0), (&wish, 2), (&["clusters", "get", "a"], 3)]
+    {
+        let (mut child, _out) = stage.admin(command).start_unread();
+        drop(child.stderr.take());
+        let status = until("its end", || child.try_wait().unwrap());
+        assert_eq!(status.code(), Some(code), "{command:?}");
+    }
+}
+
+#[test]
 fn a_broker_that_goes_away_in_the_middle_of_a_list_is_told_and_the_list_is_not_taken_for_whole() {
     let stage = stage(30);
     let list = |format: &str| -> Told {

@@ -4,7 +4,7 @@ use rustix::process::Signal;
 
 use super::between::Between;
 use super::program::Ctl;
-use super::stage::{Stage, idle};
+use super::stage::{Stage, amounts, cluster, idle};
 use super::terminal::Terminal;
 
 fn stage() -> Stage {
@@ -30,6 +30,11 @@ fn a_terminal_has_colours_unless_someone_objects() {
     assert!(shown(|ctl| ctl.env("NO_COLOR", "")).contains('\x1b'));
 }
 
+/// A slow machine may leave out a second.
+fn is_told_twice(screen: &str) -> bool {
+    screen.matches("waiting for the broker (").count() >= 2
+}
+
 #[test]
 fn progress_is_shown_while_something_takes_long_and_is_gone_before_the_data() {
     let stage = stage();
@@ -38,8 +43,7 @@ fn progress_is_shown_while_something_takes_long_and_is_gone_before_the_data() {
     let ctl = Ctl::new(stage.folder.path(), &["clusters", "list"]);
     let mut terminal =
         Terminal::start(ctl.to(&between.url(), &stage.certificates("admin")), 120, 30);
-    terminal.screen.wait_for("waiting for the broker (1 s)");
-    terminal.screen.wait_for("waiting for the broker (2 s)");
+    terminal.screen.wait_until("progress", is_told_twice);
     between.hold(false);
     let (code, screen) = terminal.end();
     assert_eq!(code, 0, "{screen}");
@@ -58,7 +62,7 @@ fn progress_is_not_shown_where_nobody_looks() {
     // As long as a person would have been told: measured by another program that is told.
     let told = Ctl::new(stage.folder.path(), &["clusters", "list"]);
     let told = Terminal::start(told.to(&between.url(), &stage.certificates("admin")), 80, 24);
-    told.screen.wait_for("(2 s)");
+    told.screen.wait_until("progress", is_told_twice);
     between.hold(false);
     let ended = running.end();
     assert_eq!((ended.code, ended.err.as_str()), (0, ""), "{ended:?}");
@@ -77,28 +81,59 @@ fn a_watch_on_a_terminal_shows_what_changes_as_it_changes() {
     assert_eq!(terminal.end().0, 130);
 }
 
+/// The last picture that is whole.
+fn last_picture(screen: &str) -> &str {
+    screen.rsplit("\x1b[H").nth(1).unwrap_or_default()
+}
+
 #[test]
 fn top_shows_bars_follows_changes_and_keys_and_leaves_the_terminal_as_it_was() {
     let stage = stage();
-    stage.advertise(&idle("milan", "8", "16Gi"));
+    stage.advertise(&cluster("milan", amounts("8", "16Gi"), amounts("1", "1Gi")));
     let top = stage.admin(&["top", "--interval", "200ms", "--sort", "name"]).env("NO_COLOR", "1");
     let mut terminal = Terminal::start(top, 120, 12);
     let screen = terminal.screen.wait_for("rome");
     assert!(screen.contains("\x1b[?1049h"), "it has a screen of its own: {screen:?}");
     assert!(screen.contains("2 clusters"), "{screen:?}");
     assert!(!terminal.is_as_it_was(), "keys come one by one");
+    // Rome is idle, and gets it.
     stage.reserve("paris", "4", "4Gi");
     terminal.screen.wait_for("[==========.........]  50%");
-    // By name Milan is first; by CPU it is the one that is in use.
+    let order = |screen: &str| {
+        let picture = last_picture(screen);
+        Some((picture.find("milan")?, picture.find("rome")?))
+    };
+    let by_name = |screen: &str| order(screen).is_some_and(|(milan, rome)| milan < rome);
+    terminal.screen.wait_until("by name", by_name);
     terminal.types("c");
-    terminal.screen.wait_for("50%");
+    let by_cpu = |screen: &str| order(screen).is_some_and(|(milan, rome)| rome < milan);
+    terminal.screen.wait_until("by CPU", by_cpu);
+    terminal.types("j");
+    let scrolled = |screen: &str| {
+        last_picture(screen).contains("milan") && !last_picture(screen).contains("rome")
+    };
+    terminal.screen.wait_until("scrolled", scrolled);
     terminal.resize(60, 8);
     terminal.screen.wait_for("\x1b[8;1H");
-    terminal.types("jq");
+    terminal.types("q");
     let (code, screen) = terminal.end();
     assert_eq!(code, 0, "{screen:?}");
     assert!(screen.ends_with("\x1b[?25h\x1b[?1049l"), "{screen:?}");
     assert!(terminal.is_as_it_was());
+}
+
+#[test]
+fn top_obeys_keys_while_the_broker_lets_it_wait() {
+    let stage = stage();
+    let between = Between::before(&stage, |_, _| {});
+    between.hold(true);
+    let ctl = Ctl::new(stage.folder.path(), &["top"]);
+    let mut terminal =
+        Terminal::start(ctl.to(&between.url(), &stage.certificates("admin")), 80, 24);
+    terminal.screen.wait_for("reading the clusters");
+    terminal.types("q");
+    assert_eq!(terminal.end().0, 0);
+    between.hold(false);
 }
 
 #[test]
@@ -112,7 +147,8 @@ fn top_says_that_it_is_not_current_while_the_broker_is_gone_and_goes_on_when_it_
     stage.serve();
     let seen = terminal.screen.so_far().len();
     let back = |screen: &str| {
-        screen[seen..].rsplit("\x1b[H").nth(1).is_some_and(|last| !last.contains("NOT CURRENT"))
+        let last = last_picture(&screen[seen..]);
+        last.contains("rome") && !last.contains("NOT CURRENT")
     };
     terminal.screen.wait_until("a current picture", back);
     terminal.signal(Signal::INT);

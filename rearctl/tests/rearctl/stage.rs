@@ -82,7 +82,7 @@ impl Stage {
         self.serve_on("data");
     }
 
-    pub(crate) fn serve_on(&self, data: &str) {
+    fn serve_on(&self, data: &str) {
         let mut serving = self.serving.lock().unwrap();
         let port = serving.as_ref().map_or(0, |(_, address)| address.port());
         let mut command = Command::new(broker());
@@ -98,6 +98,19 @@ impl Stage {
         let (child, _) = serving.as_mut().unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    /// Kills it, and starts it on what was restored from a snapshot, with the same certificates.
+    pub(crate) fn restore(&self) {
+        self.kill();
+        self.operate(&["snapshot", "save", "saved", "--data", "data"]);
+        self.operate(&["snapshot", "restore", "saved", "--data", "restored"]);
+        std::fs::create_dir_all(self.path("restored/tls")).unwrap();
+        for name in ["tls.crt", "tls.key", "ca.crt", "ca.crl"] {
+            let path = |data: &str| self.path(data).join("tls").join(name);
+            std::fs::copy(path("data"), path("restored")).unwrap();
+        }
+        self.serve_on("restored");
     }
 
     pub(crate) fn address(&self) -> SocketAddr {

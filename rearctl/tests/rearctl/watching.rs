@@ -121,6 +121,18 @@ fn a_watch_outlives_a_broker_that_is_killed_and_misses_nothing() {
 }
 
 #[test]
+fn a_watch_over_a_restored_ledger_says_so_and_lists_anew() {
+    let stage = Stage::start();
+    stage.advertise(&idle("rome", "8", "16Gi"));
+    let made = stage.reserve("paris", "1", "1Gi");
+    let watch = stage.admin(&["reservations", "watch", "-o", "name"]).start();
+    watch.out.wait_for(&made.id);
+    stage.restore();
+    watch.err.wait_for("the broker's ledger was restored");
+    watch.out.wait_until("it again", |text| text.matches(&made.id).count() == 2);
+}
+
+#[test]
 fn a_wait_ends_when_what_is_waited_for_is_so() {
     let stage = Stage::start();
     stage.advertise(&idle("rome", "8", "16Gi"));

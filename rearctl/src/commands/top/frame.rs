@@ -39,6 +39,8 @@ pub(super) struct Frame {
     pub(super) order: Order,
     bars: Vec<Bars>,
     trouble: Option<String>,
+    /// Whether anything was read yet.
+    begun: bool,
     first: usize,
 }
 
@@ -107,13 +109,13 @@ fn cut(text: &str, width: usize) -> String {
 impl Frame {
     pub(super) fn new(broker: &str, order: Order) -> Self {
         let broker = printable(broker).into_owned();
-        Self { broker, order, bars: Vec::new(), trouble: None, first: 0 }
+        Self { broker, order, bars: Vec::new(), trouble: None, begun: false, first: 0 }
     }
 
     /// What was read, or why it could not be: then the last picture stays, and says so.
     pub(super) fn learn(&mut self, read: Result<Vec<Bars>, Error>) {
         match read {
-            Ok(bars) => (self.bars, self.trouble) = (bars, None),
+            Ok(bars) => (self.bars, self.trouble, self.begun) = (bars, None, true),
             Err(error) => self.trouble = Some(printable(&Chain(&error).to_string()).into_owned()),
         }
     }
@@ -150,9 +152,13 @@ impl Frame {
 
     fn summary(&self) -> String {
         let troubled = self.bars.iter().filter(|bars| bars.style != Style::Good).count();
-        let state =
-            self.trouble.as_ref().map_or_else(String::new, |why| format!("  NOT CURRENT: {why}"));
-        format!("{}  {} clusters, {troubled} not in order{state}\n", self.broker, self.bars.len())
+        let count = self.bars.len();
+        let state = match (&self.trouble, self.begun) {
+            (Some(why), _) => format!("NOT CURRENT: {why}"),
+            (None, false) => "reading the clusters".to_owned(),
+            (None, true) => format!("{count} clusters, {troubled} not in order"),
+        };
+        format!("{}  {state}\n", self.broker)
     }
 
     /// The whole screen, drawn over the last one.
