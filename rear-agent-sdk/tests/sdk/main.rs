@@ -10,6 +10,7 @@ mod earlier_broker;
 mod examples;
 mod hostile;
 mod interruptions;
+mod operators;
 #[path = "../../../rear-broker/tests/broker/pki.rs"]
 #[allow(dead_code, reason = "the broker's own tests use more of it")]
 mod pki;
