@@ -12,6 +12,8 @@ mod events;
 mod failure;
 mod kind;
 mod operations;
+mod operator;
+mod pages;
 mod retry;
 
 use std::path::PathBuf;
@@ -33,6 +35,8 @@ use retry::pause_after;
 /// For the other crates of this workspace alone: it shows a type of an HTTP client, which may become another.
 #[doc(hidden)]
 pub use connection::client;
+pub use operator::Readiness;
+pub use pages::{NextPage, Page, ReservationFilter};
 
 /// Speaks to a broker over HTTPS, with the certificate of a cluster.
 ///
