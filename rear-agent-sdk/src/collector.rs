@@ -13,7 +13,7 @@ use rear_api::moment;
 use rear_engine::{ClusterId, Resources, Timestamp};
 
 use crate::communicator::Reservation;
-use crate::error::Source;
+use crate::error::{Error, Source};
 
 /// Something of the agent's own that is being done.
 pub type Doing<'a, T> = Pin<Box<dyn Future<Output = Result<T, Source>> + Send + 'a>>;
@@ -28,6 +28,9 @@ pub trait ResourceCollector: Send + Sync + 'static {
     fn changed(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(pending())
     }
+
+    /// How it went to publish what was collected, each time: for agents that show it to someone.
+    fn told(&self, _outcome: Result<(), &Error>) {}
 }
 
 /// What a cluster has at one moment. Members may be added: end yours with `..Snapshot::default()`.

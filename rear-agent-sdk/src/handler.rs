@@ -1,7 +1,7 @@
 //! What a cluster does about its promises: the half of an agent that acts.
 
 use std::collections::HashMap;
-use std::future::Future;
+use std::future::{Future, pending};
 use std::pin::Pin;
 
 use thiserror::Error;
@@ -26,6 +26,12 @@ pub trait InstructionHandler: Send + Sync + 'static {
 
     /// The promise has ended: undo it.
     fn give_back<'a>(&'a self, role: Role, promise: &'a Reservation) -> Doing<'a, ()>;
+
+    /// Ends when what is kept may have been changed by others; it is then compared again. Without it, that happens with
+    /// the next news of the broker.
+    fn disturbed(&self, _role: Role) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(pending())
+    }
 }
 
 /// A promise that is being put into effect.

@@ -12,6 +12,8 @@ mod events;
 mod failure;
 mod kind;
 mod operations;
+mod operator;
+mod pages;
 mod retry;
 
 use std::path::PathBuf;
@@ -21,7 +23,7 @@ use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use crate::communicator::{IdempotencyKey, Intent, Reservation, ReservationRequest};
+use crate::communicator::{ClusterId, IdempotencyKey, Intent, Reservation, ReservationRequest};
 use crate::error::{Chain, Error};
 use call::{Call, Reply};
 use connection::Connection;
@@ -30,7 +32,11 @@ use diagnose::certificate_trouble;
 use kind::{Kind, Learnt};
 use retry::pause_after;
 
+/// For the other crates of this workspace alone: it shows a type of an HTTP client, which may become another.
+#[doc(hidden)]
 pub use connection::client;
+pub use operator::Readiness;
+pub use pages::{NextPage, Page, ReservationFilter};
 
 /// Speaks to a broker over HTTPS, with the certificate of a cluster.
 ///
@@ -74,6 +80,11 @@ impl HttpCommunicator {
             learnt: Learnt::default(),
             closed: watch::Sender::new(false),
         })
+    }
+
+    /// The cluster as which the broker will see this one: the common name of the certificate.
+    pub fn cluster(&self) -> Result<ClusterId, Error> {
+        self.connection.cluster()
     }
 
     /// The address of something; whatever an id contains stays one part of the path.

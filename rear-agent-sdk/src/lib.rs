@@ -91,6 +91,7 @@ pub use error::{Chain, Error, Refused, Source};
 pub use handler::{InstructionHandler, Keeping, NotKept};
 #[cfg(feature = "http")]
 pub use http::HttpCommunicator;
-pub use rear_engine::Resources;
+pub use rear_engine::duration;
+pub use rear_engine::{Dimension, Duration as Length, Resources};
 pub use watch::Watch;
 pub use {rear_api, rear_engine};

@@ -151,8 +151,13 @@ impl Run {
             () = wait(self.seconds) => {}
             pressed = tokio::signal::ctrl_c() => pressed?,
         }
-        let report = fleet.settle(PATIENCE).await;
-        fleet.stop().await;
+        eprintln!("everything is given back and compared; Ctrl-C ends without it");
+        let settled = tokio::select! {
+            report = fleet.settle(PATIENCE) => Some(report),
+            pressed = tokio::signal::ctrl_c() => { pressed?; None }
+        };
+        let seen = fleet.stop().await;
+        let report = settled.unwrap_or(seen);
         Ok((report.to_string(), report.is_clean()))
     }
 

@@ -140,7 +140,7 @@ impl Asking {
     }
 
     /// The answer; nothing if the broker refused or could not be asked, which is counted.
-    pub(crate) async fn until_answered<T, F>(
+    async fn until_answered<T, F>(
         &mut self,
         what: &str,
         ask: impl Fn(Arc<dyn BrokerCommunicator>) -> F,
@@ -167,7 +167,7 @@ impl Asking {
     }
 
     /// With the connection of this time. When its agent crashes, it is gone together with the question.
-    async fn once<T, F>(
+    pub(crate) async fn once<T, F>(
         &mut self,
         ask: impl FnOnce(Arc<dyn BrokerCommunicator>) -> F,
     ) -> Result<T, Error>

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rear_agent_sdk::{Error, HttpCommunicator};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::chance::Chance;
 use crate::cluster::Cluster;
@@ -122,10 +122,13 @@ impl Fleet {
     /// Only for a fleet that is alone with its broker: what others ask for would look like a promise to nobody.
     pub async fn settle(&mut self, patience: Duration) -> Report {
         self.stage.send_replace(Stage::Quiet);
-        while self.demand.join_next().await.is_some() {}
-        settle::agree(&self.witness, &self.clusters, patience).await;
-        settle::give_back(&self.witness, &self.clusters).await;
-        settle::agree(&self.witness, &self.clusters, patience).await;
+        let answered = async { while self.demand.join_next().await.is_some() {} };
+        // A broker that does not answer is told of below.
+        drop(timeout(patience, answered).await);
+        if settle::agree(&self.witness, &self.clusters, patience).await {
+            drop(timeout(patience, settle::give_back(&self.witness, &self.clusters)).await);
+            settle::agree(&self.witness, &self.clusters, patience).await;
+        }
         self.report()
     }
 

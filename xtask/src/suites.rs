@@ -123,6 +123,16 @@ pub(crate) const ALL: &[Suite] = &[
         requirement: testbed::cluster_is_there,
         commands: |_| one_command(&testbed_tests("whole_clusters::")),
     },
+    Suite {
+        name: "agent",
+        shows: "the Kubernetes agent on real API servers: requests, promises, peering, kills",
+        requirement: testbed::api_server_is_there,
+        commands: |_| {
+            one_command(
+                "cargo test --locked --package rear-agent --features clusters --test clusters",
+            )
+        },
+    },
 ];
 
 /// The testbed's tests on servers, which are one binary, as far as the filter lets them through.

@@ -37,14 +37,17 @@ impl Follower {
 
     /// Until the communicator is closed.
     pub(super) async fn run(&mut self) -> Result<Infallible, Error> {
-        let mut unfinished: Option<Level> = None;
+        let mut last: Option<Level> = None;
+        let mut unfinished = false;
         loop {
-            let level = match unfinished.take() {
+            let level = match last.take() {
                 None => self.watch.next().await,
-                // News replaces what could not be done; without news it is tried again.
+                // News replaces what was known; without news it is looked at again when it could not be done, or was
+                // undone.
                 Some(level) => tokio::select! {
                     news = self.watch.next() => news,
-                    () = sleep(self.pause) => Ok(level),
+                    () = sleep(self.pause), if unfinished => Ok(level),
+                    () = self.parts.handler.disturbed(self.role) => Ok(level),
                 },
             };
             let level = match level {
@@ -54,7 +57,8 @@ impl Follower {
             match level {
                 Ok(level) => {
                     self.backoff.worked();
-                    unfinished = (!self.reconcile(&level).await).then_some(level);
+                    unfinished = !self.reconcile(&level).await;
+                    last = Some(level);
                 }
                 Err(Error::Closed) => return Err(Error::Closed),
                 // A broker of the earlier system tells providers only.

@@ -50,6 +50,7 @@ impl Publisher {
             said: None,
         };
         while let Err(error) = publisher.begin().await {
+            publisher.parts.collector.told(Err(&error));
             if !error.is_transient() {
                 return Err(error);
             }
@@ -79,6 +80,9 @@ impl Publisher {
                 sleep(self.debounce).await;
             }
             let outcome = self.attempt(!matches!(due, Due::Changed)).await;
+            if let Err(error) = &outcome {
+                self.parts.collector.told(Err(error));
+            }
             next = self.next_time();
             match (outcome, due) {
                 (Ok(()), Due::Wished(Some(told))) => {
@@ -135,6 +139,7 @@ impl Publisher {
             outcome => outcome?,
         }
         self.said = Some(found);
+        self.parts.collector.told(Ok(()));
         Ok(())
     }
 

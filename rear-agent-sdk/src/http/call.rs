@@ -100,11 +100,11 @@ pub(super) fn revision(headers: &HeaderMap) -> Option<Position> {
     header(headers, REVISION_HEADER)?.parse().ok()
 }
 
-fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-async fn whole_body(mut response: Response) -> Result<Vec<u8>, Error> {
+pub(super) async fn whole_body(mut response: Response) -> Result<Vec<u8>, Error> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(lost)? {
         if body.len() + chunk.len() > MAX_ANSWER {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rear_engine::ClusterId;
 use reqwest::{Client, redirect, retry};
 use rustls::ClientConfig;
 use tokio::time::Instant;
@@ -60,6 +61,11 @@ impl Connection {
     /// How a broker is greeted at this time.
     pub(super) fn tls(&self) -> Result<ClientConfig, Error> {
         self.lock().credentials.tls(&self.folder, self.protocols)
+    }
+
+    /// Whom the certificate of this time names.
+    pub(super) fn cluster(&self) -> Result<ClusterId, Error> {
+        self.lock().credentials.cluster(&self.folder)
     }
 
     /// Looks at the folder now: the certificate was not accepted. Whether there was another.

@@ -5,6 +5,8 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
+use rear_engine::ClusterId;
+use rear_engine::id::ClusterIdError;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
@@ -62,6 +64,24 @@ impl Credentials {
             Protocols::Http1 => vec![b"http/1.1".to_vec()],
         };
         Ok(config)
+    }
+}
+
+impl Credentials {
+    /// The cluster that the certificate names: its only common name.
+    pub(super) fn cluster(&self, folder: &Path) -> Result<ClusterId, Error> {
+        let unusable =
+            |source: Source| Error::Credentials { path: folder.join(CERTIFICATE), source };
+        let chain = certificates(&self.certificate).map_err(unusable)?;
+        let first = chain.first().map(AsRef::as_ref).unwrap_or_default();
+        let (_, certificate) =
+            x509_parser::parse_x509_certificate(first).map_err(|error| unusable(error.into()))?;
+        let mut names = certificate.subject().iter_common_name();
+        let (Some(name), None) = (names.next(), names.next()) else {
+            return Err(unusable("it does not have exactly one common name".into()));
+        };
+        let name = name.as_str().map_err(|error| unusable(error.into()))?;
+        name.parse().map_err(|error: ClusterIdError| unusable(error.into()))
     }
 }
 

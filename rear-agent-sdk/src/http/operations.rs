@@ -224,7 +224,7 @@ impl HttpCommunicator {
     }
 
     /// The next page is the same broker's: a link elsewhere would carry the certificate there.
-    fn page(&self, link: &str) -> Result<Url, Error> {
+    pub(super) fn page(&self, link: &str) -> Result<Url, Error> {
         let elsewhere = || Error::Garbage { detail: "the next page is elsewhere".to_owned() };
         let url = self.base.join(link).map_err(|_| elsewhere())?;
         if url.origin() == self.base.origin() { Ok(url) } else { Err(elsewhere()) }

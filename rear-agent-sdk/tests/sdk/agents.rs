@@ -52,6 +52,25 @@ async fn both_sides_put_a_promise_into_effect_and_give_it_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn all_that_an_agent_says_goes_over_one_connection() {
+    let broker = Broker::start();
+    let proxy = Proxy::before(broker.address).await;
+    let rome = Cluster::new("8", "16Gi");
+    let http = broker.cluster_at("rome", proxy.address);
+    let agent = rome.agent_every("rome", http.clone(), Duration::from_millis(50));
+    shown_with(&*broker.cluster("rome"), "rome", "8").await;
+    let paris = broker.cluster("paris");
+    for count in 1..=5 {
+        paris.reserve(&request("1", "1Gi"), &Intent::new()).await.unwrap();
+        rome.until(|memory| memory.kept.len() == count).await;
+        // While both sides wait for news on it.
+        http.ping().await.unwrap();
+    }
+    agent.stop().await.unwrap();
+    assert_eq!(proxy.connections(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_change_is_published_without_waiting_for_the_schedule() {
     let broker = Broker::start();
     let rome = Cluster::new("8", "16Gi");
@@ -90,6 +109,40 @@ async fn what_fails_is_tried_until_it_is_in_effect() {
     broker.cluster("paris").reserve(&request("1", "1Gi"), &Intent::new()).await.unwrap();
     rome.until(|memory| memory.kept.len() == 1).await;
     assert_eq!(rome.with(|memory| memory.asked.len()), 4);
+    agent.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_others_undo_is_put_into_effect_again_without_news_of_the_broker() {
+    let broker = Broker::start();
+    let proxy = Proxy::before(broker.address).await;
+    let rome = Cluster::new("8", "16Gi");
+    let agent = rome.agent("rome", broker.cluster_at("rome", proxy.address));
+    shown_with(&*broker.cluster("rome"), "rome", "8").await;
+    let paris = broker.cluster("paris");
+    let made = paris.reserve(&request("1", "1Gi"), &Intent::new()).await.unwrap();
+    rome.until(|memory| memory.keeps(Role::Provider, &made.id)).await;
+    // The broker cannot say anything any more.
+    proxy.lose_answers();
+    rome.disturb();
+    rome.until(|memory| memory.keeps(Role::Provider, &made.id)).await;
+    agent.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collector_is_told_how_publishing_goes() {
+    let mut broker = Broker::start();
+    let proxy = Proxy::before(broker.address).await;
+    let rome = Cluster::new("8", "16Gi");
+    let communicator = broker.cluster_at("rome", proxy.address);
+    let agent = rome.agent_every("rome", communicator, Duration::from_millis(100));
+    rome.until(|memory| memory.told.contains(&true)).await;
+    broker.kill();
+    proxy.cut();
+    rome.until(|memory| memory.told.last() == Some(&false)).await;
+    broker.restart();
+    proxy.lead_to(broker.address);
+    rome.until(|memory| memory.told.last() == Some(&true)).await;
     agent.stop().await.unwrap();
 }
 

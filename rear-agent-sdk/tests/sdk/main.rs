@@ -13,6 +13,7 @@ mod examples;
 mod gateway;
 mod hostile;
 mod interruptions;
+mod operators;
 mod patience;
 #[path = "../../../rear-broker/tests/broker/pki.rs"]
 #[allow(dead_code, reason = "the broker's own tests use more of it")]

@@ -51,6 +51,32 @@ async fn an_agent_whose_broker_is_gone_pings_ever_later_and_publishes_when_it_is
 }
 
 #[tokio::test(start_paused = true)]
+async fn changes_that_come_together_are_published_together_with_what_others_use() {
+    let broker = Arc::new(Scripted::default());
+    let rome = Cluster::new("8", "16Gi");
+    let agent = rome.agent("rome", broker.clone());
+    let published = |said: &Said| matches!(said, Said::Publish(_));
+    times(&broker, 1, published).await;
+    for cpu in ["7", "6", "5"] {
+        rome.now_has(cpu, "16Gi");
+        sleep(Duration::from_millis(1)).await;
+    }
+    rome.lets_use("paris", "2", "1Gi");
+    times(&broker, 2, published).await;
+    sleep(Duration::from_mins(10)).await;
+    let said = broker.said();
+    let told = said.iter().filter_map(|said| match said {
+        Said::Publish(told) => Some(told),
+        _ => None,
+    });
+    let [_, last] = &told.collect::<Vec<_>>()[..] else { panic!("{said:?}") };
+    assert_eq!(last.resources.allocatable.cpu.0, "5");
+    let [used] = &last.consumed.as_ref().unwrap()[..] else { panic!("{last:?}") };
+    assert_eq!((used.requester_id.as_str(), used.cpu.0.as_str()), ("paris", "2"));
+    agent.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_agent_that_is_stopped_closes_its_communicator_once() {
     let broker = Arc::new(Scripted::default());
     let agent = Cluster::new("8", "16Gi").agent("rome", broker.clone());

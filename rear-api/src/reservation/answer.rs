@@ -77,6 +77,21 @@ pub enum PhaseName {
 
 only_objects!(Reservation, ReservationStatus);
 
+impl PhaseName {
+    /// Its name on the wire.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Reserved => "Reserved",
+            Self::Active => "Active",
+            Self::Released => "Released",
+            Self::Failed => "Failed",
+            Self::Other(word) => word,
+        }
+    }
+}
+
 impl From<&Phase> for PhaseName {
     fn from(phase: &Phase) -> Self {
         match phase {

@@ -48,13 +48,12 @@ impl Stage {
         cluster.post("/api/v1/advertisements", &body).expect(200);
         cluster
     }
+}
 
-    fn reserve(&self, requester: &Client, cpu: &str) -> String {
-        let body =
-            json!({ "requestedResources": { "cpu": cpu, "memory": "4Gi" }, "duration": "1h" });
-        let made = requester.post("/api/v1/reservations", &body).expect(201);
-        made["id"].as_str().unwrap().to_owned()
-    }
+fn reserve(requester: &Client, cpu: &str) -> String {
+    let body = json!({ "requestedResources": { "cpu": cpu, "memory": "4Gi" }, "duration": "1h" });
+    let made = requester.post("/api/v1/reservations", &body).expect(201);
+    made["id"].as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -67,7 +66,7 @@ fn everything_is_seen_at_a_glance_and_follows_what_happens() {
     browser.until_text("Nobody borrows anything at the moment.");
     browser.until_text("38 cores\nfree of 40 cores");
     browser.until_text("Nothing is wrong.");
-    let made = stage.reserve(&rome, "4");
+    let made = reserve(&rome, "4");
     browser.until_text("34 cores\nfree of 40 cores");
     browser.until(&format!("document.querySelector('.feed').innerText.includes('{made}')"));
     browser.until("document.querySelector('svg.flows path title').textContent === 'paris lends 4 cores and 4 GiB to rome'");
@@ -87,7 +86,7 @@ fn lists_are_searched_and_lead_to_pages_of_their_own() {
         stage.advertise(&format!("c{number:02}"), "A cluster", "4");
     }
     stage.advertise("paris", "Paris", "32");
-    let made = stage.reserve(&rome, "2");
+    let made = reserve(&rome, "2");
     let browser = Browser::open();
     browser.go(&format!("{}#/clusters", stage.address));
     browser.until_text("32 of 32");
@@ -146,7 +145,7 @@ fn every_page_can_be_used_by_everyone_and_asks_nobody_else() {
     let stage = Stage::start();
     let rome = stage.advertise("rome", "Roma", "8");
     stage.advertise("paris", "Paris", "32");
-    stage.reserve(&rome, "4");
+    reserve(&rome, "4");
     let browser = Browser::open();
     for (width, height) in [(390, 800), (800, 900), (1280, 1000)] {
         browser.resize(width, height);
@@ -258,7 +257,7 @@ fn the_pictures_of_the_documentation_are_of_this_page() {
     let clients = clusters.map(|name| stage.advertise(name, name, "32"));
     for (number, requester) in clients.iter().enumerate() {
         for cpu in 1..=3 {
-            stage.reserve(requester, &(cpu + number).to_string());
+            reserve(requester, &(cpu + number).to_string());
         }
     }
     let browser = Browser::open();

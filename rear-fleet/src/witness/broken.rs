@@ -114,6 +114,9 @@ pub enum Broken {
         /// Who still keeps it.
         side: Side,
     },
+    /// The broker does not answer in the end, so that its ledger cannot be compared.
+    #[error("the broker does not answer: its ledger cannot be compared")]
+    NoAnswer,
     /// The broker's ledger says something else than the sum of what it has promised.
     #[error(
         "{cluster}: the broker says that {} is reserved on it, promised is {}",

@@ -90,3 +90,15 @@ async fn a_promise_to_nobody_is_noticed() {
         assert!(report.broken.contains(&expected), "{report}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_that_is_gone_is_told_and_not_waited_for() {
+    let mut broker = Broker::start();
+    let certificates = certificates(&broker, CLUSTERS);
+    let plan = Fleet::builder(format!("https://{}", broker.address), certificates);
+    let mut fleet = plan.clusters(CLUSTERS).start().unwrap();
+    fleet.advertised().await;
+    broker.kill();
+    let report = fleet.settle(PATIENCE).await;
+    assert_eq!(report.broken, [Broken::NoAnswer], "{report}");
+}

@@ -1,4 +1,4 @@
-//! A real browser, driven over the WebDriver protocol.
+//! A real browser, driven over the protocol of its driver.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
