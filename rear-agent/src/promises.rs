@@ -12,7 +12,7 @@ use std::sync::Arc;
 use kube::api::{DeleteParams, ListParams};
 use kube::runtime::events::EventType;
 use kube::{Api, Resource};
-use rear_agent_sdk::communicator::{Reservation, Role};
+use rear_agent_sdk::communicator::{ClusterId, Reservation, Role};
 use rear_agent_sdk::{Doing, InstructionHandler, Keeping, NotKept, Resources, Source};
 use rear_api::reservation::PhaseName;
 use tokio::sync::Notify;
@@ -21,7 +21,7 @@ use crate::collect::watch::Collected;
 use crate::context::{Context, apply};
 use crate::controllers::provider_instruction::reserved_by_requester;
 use crate::resources::{ProviderInstruction, ReservationInstruction};
-use translate::{as_promise, provider_instruction, reservation_instruction};
+use translate::{Instruction, as_promise, provider_instruction, reservation_instruction};
 
 /// The name under which instructions are written.
 const MANAGER: &str = "rear-agent-promises";
@@ -159,13 +159,26 @@ pub async fn deliver(context: &Context, promise: &Reservation) -> Result<(), kub
     apply(&api, MANAGER, &reservation_instruction(promise)).await.map(drop)
 }
 
-/// All that are not being deleted, as the API server has them at this moment.
+/// Whether the agent wrote it, under its own name, and it says what an instruction can say. Anything else is somebody's
+/// own: it does not count, is not told to the broker, and nothing is done about it.
+pub fn is_ours<K: Instruction + Resource>(instruction: &K) -> bool {
+    let meta = instruction.meta();
+    let written = meta.managed_fields.iter().flatten();
+    let mut written = written.map(|entry| entry.manager.as_deref());
+    let (requester, provider) = instruction.sides("this");
+    written.any(|manager| manager == Some(MANAGER))
+        && meta.name.as_deref() == Some(&K::name_for(instruction.reservation()))
+        && [requester, provider].iter().all(|id| id.parse::<ClusterId>().is_ok())
+        && instruction.amounts().resources().is_ok()
+}
+
+/// All of ours that are not being deleted, as the API server has them at this moment.
 async fn list<K>(api: &Api<K>) -> Result<Vec<K>, kube::Error>
 where
-    K: Resource + Clone + serde::de::DeserializeOwned + std::fmt::Debug,
+    K: Instruction + Resource + Clone + serde::de::DeserializeOwned + std::fmt::Debug,
 {
     let mut all = api.list(&ListParams::default()).await?.items;
-    all.retain(|object| object.meta().deletion_timestamp.is_none());
+    all.retain(|object| object.meta().deletion_timestamp.is_none() && is_ours(object));
     Ok(all)
 }
 

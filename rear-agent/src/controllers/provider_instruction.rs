@@ -17,8 +17,8 @@ use tokio::sync::watch;
 use super::{again, drive};
 use crate::clock::{has_passed, stamp, until};
 use crate::context::{Context, ReconcileError, apply_status};
-use crate::promises::Disturbance;
 use crate::promises::translate::Instruction;
+use crate::promises::{Disturbance, is_ours};
 use crate::resources::{
     Condition, ProviderInstruction, ProviderInstructionStatus, Truth, set_condition,
 };
@@ -38,7 +38,8 @@ impl Kept {
     /// By requester, of those that count at this moment.
     #[must_use]
     pub fn reserved(&self, now: Timestamp) -> BTreeMap<ClusterId, Resources> {
-        reserved_by_requester(self.store.state().iter().map(AsRef::as_ref), now)
+        let all = self.store.state();
+        reserved_by_requester(all.iter().map(AsRef::as_ref).filter(|known| is_ours(*known)), now)
     }
 
     /// To wait for changes.
@@ -98,7 +99,7 @@ pub fn controller(
     (kept, drive(running))
 }
 
-/// Deleted, or changed after it was made: mostly by hand.
+/// Deleted, or changed after it was made: mostly by hand. What others make does not count anyway.
 pub(super) fn is_by_others<K: kube::Resource>(event: &Event<K>) -> bool {
     match event {
         Event::Delete(_) => true,
@@ -112,7 +113,7 @@ async fn reconcile(
     context: Arc<Context>,
 ) -> Result<Action, ReconcileError> {
     let now = rear_agent_sdk::now();
-    if let Some(status) = decide(&instruction, now) {
+    if let Some(status) = decide(&instruction, is_ours(&*instruction), now) {
         let api = context.instructions::<ProviderInstruction>();
         apply_status(&api, MANAGER, &*instruction, &status).await?;
         let condition = status.conditions.iter().find(|condition| condition.kind == ENFORCED);
@@ -132,19 +133,25 @@ pub(super) fn next_look(expires_at: Option<&str>, now: Timestamp) -> Action {
 }
 
 /// The status that it should have, if it has another.
-fn decide(instruction: &ProviderInstruction, now: Timestamp) -> Option<ProviderInstructionStatus> {
+fn decide(
+    instruction: &ProviderInstruction,
+    is_ours: bool,
+    now: Timestamp,
+) -> Option<ProviderInstructionStatus> {
     if instruction.metadata.deletion_timestamp.is_some() {
         return None;
     }
     let expired = has_expired(instruction, now);
-    let (status, reason, message) = if expired {
+    let (status, reason, message) = if !is_ours {
+        (Truth::False, "NotOurs", "The agent did not write it: it does not count.".to_owned())
+    } else if expired {
         (Truth::False, "Expired", "Its time is over: it does not count any more.".to_owned())
     } else {
         (Truth::True, "Enforced", instruction.spec.message.clone().unwrap_or_default())
     };
     let known = instruction.status.clone().unwrap_or_default();
     let mut new = known.clone();
-    new.enforced = Some(!expired);
+    new.enforced = Some(status == Truth::True);
     new.observed_generation = instruction.metadata.generation;
     set_condition(
         &mut new.conditions,
@@ -182,14 +189,16 @@ mod tests {
     fn it_is_enforced_until_it_expires_and_written_once_for_each() {
         let end = "1970-01-01T00:01:00Z";
         let mut held = instruction("a", "rome", "2", end);
-        let before = decide(&held, Timestamp::from_seconds(1)).unwrap();
+        let before = decide(&held, true, Timestamp::from_seconds(1)).unwrap();
         assert_eq!(before.enforced, Some(true));
         held.status = Some(before);
-        assert_eq!(decide(&held, Timestamp::from_seconds(59)), None);
-        let after = decide(&held, Timestamp::from_seconds(60)).unwrap();
+        assert_eq!(decide(&held, true, Timestamp::from_seconds(59)), None);
+        let after = decide(&held, true, Timestamp::from_seconds(60)).unwrap();
         assert_eq!((after.enforced, after.conditions[0].reason.as_str()), (Some(false), "Expired"));
         held.status = Some(after);
-        assert_eq!(decide(&held, Timestamp::from_seconds(61)), None);
+        assert_eq!(decide(&held, true, Timestamp::from_seconds(61)), None);
+        let invented = decide(&held, false, Timestamp::from_seconds(1)).unwrap();
+        assert_eq!(invented.enforced, Some(false));
     }
 
     #[test]

@@ -24,8 +24,8 @@ use super::provider_instruction::{is_by_others, next_look};
 use super::resource_request::release;
 use super::{again, drive};
 use crate::context::{Context, ReconcileError};
-use crate::promises::Disturbance;
 use crate::promises::translate::Instruction;
+use crate::promises::{Disturbance, is_ours};
 use crate::resources::ReservationInstruction;
 use peer::Peerings;
 
@@ -75,8 +75,9 @@ impl Delivered {
     }
 
     fn live(&self) -> impl Iterator<Item = Arc<ReservationInstruction>> {
-        let live =
-            |known: &Arc<ReservationInstruction>| known.metadata.deletion_timestamp.is_none();
+        let live = |known: &Arc<ReservationInstruction>| {
+            known.metadata.deletion_timestamp.is_none() && is_ours(&**known)
+        };
         self.store.state().into_iter().filter(live)
     }
 
@@ -131,6 +132,10 @@ async fn reconcile(
 ) -> Result<Action, ReconcileError> {
     if instruction.metadata.deletion_timestamp.is_some() {
         return peerings.dissolve(&instruction).await;
+    }
+    // Nobody else can have the agent peer, or release.
+    if !is_ours(&*instruction) {
+        return Ok(Action::await_change());
     }
     if instruction.annotations().contains_key(RELEASE)
         && let Some(broker) = &context.broker

@@ -11,6 +11,8 @@ use crate::resources::{
 
 /// An instruction, seen as the promise that it is about.
 pub trait Instruction {
+    /// The name of the instruction for a reservation.
+    fn name_for(reservation: &str) -> String;
     /// The reservation's id.
     fn reservation(&self) -> &str;
     /// Who was promised, and who keeps it aside; one of them is this cluster.
@@ -24,8 +26,12 @@ pub trait Instruction {
 }
 
 macro_rules! instruction {
-    ($kind:ty, $sides:expr) => {
+    ($kind:ty, $suffix:literal, $sides:expr) => {
         impl Instruction for $kind {
+            fn name_for(reservation: &str) -> String {
+                format!(concat!("{}", $suffix), reservation)
+            }
+
             fn reservation(&self) -> &str {
                 &self.spec.reservation_name
             }
@@ -55,8 +61,8 @@ macro_rules! instruction {
     };
 }
 
-instruction!(ReservationInstruction, |it, this| (this, &it.spec.target_cluster_id));
-instruction!(ProviderInstruction, |it, this| (&it.spec.requester_cluster_id, this));
+instruction!(ReservationInstruction, "", |it, this| (this, &it.spec.target_cluster_id));
+instruction!(ProviderInstruction, "-provider", |it, this| (&it.spec.requester_cluster_id, this));
 
 /// The promise that an instruction is about, as far as it says.
 pub fn as_promise(this: &ClusterId, instruction: &impl Instruction) -> Reservation {
@@ -96,7 +102,7 @@ pub fn reservation_instruction(promise: &Reservation) -> ReservationInstruction 
         requested_storage: storage.map(|text| text.0),
         expires_at: promise.status.expires_at.clone(),
     };
-    ReservationInstruction::new(&promise.id, spec)
+    ReservationInstruction::new(&ReservationInstruction::name_for(&promise.id), spec)
 }
 
 /// Keep this aside.
@@ -115,7 +121,7 @@ pub fn provider_instruction(promise: &Reservation) -> ProviderInstruction {
         requested_storage: storage.map(|text| text.0),
         expires_at: promise.status.expires_at.clone(),
     };
-    ProviderInstruction::new(&format!("{}-provider", promise.id), spec)
+    ProviderInstruction::new(&ProviderInstruction::name_for(&promise.id), spec)
 }
 
 #[cfg(test)]

@@ -23,13 +23,22 @@ fn instructions_that_were_deleted_or_edited_come_back() {
 }
 
 #[test]
-fn an_instruction_for_nobody_is_taken_away() {
+fn an_instruction_that_someone_invents_neither_counts_nor_disturbs() {
     let world = World::start();
-    let invented = "apiVersion: rear.fluidos.eu/v1alpha1\nkind: ProviderInstruction\n\
-        metadata: {name: invented, namespace: rear-agent}\n\
-        spec: {reservationName: rsv-x, requesterClusterID: rome, requestedCPU: '4', requestedMemory: 1Gi}\n";
-    world.paris.apply(invented);
-    // The next level of the broker does not have it.
+    let object = |kind: &str, name: &str, spec: &str| {
+        format!(
+            "apiVersion: rear.fluidos.eu/v1alpha1\nkind: {kind}\n\
+             metadata: {{name: {name}, namespace: rear-agent}}\n\
+             spec: {{reservationName: rsv-x, requestedCPU: '4', requestedMemory: 1Gi, {spec}}}\n"
+        )
+    };
+    let paris = &world.paris;
+    paris.apply(&object("ProviderInstruction", "rsv-x-provider", "requesterClusterID: rome"));
+    paris.apply(&object("ProviderInstruction", "other", "requesterClusterID: 'No Cluster'"));
+    for name in ["providerinstruction/rsv-x-provider", "providerinstruction/other"] {
+        paris.until(name, ".status.conditions[0].reason", "NotOurs");
+    }
     world.reserved("a", "requestedCPU: '1', requestedMemory: 1Gi");
-    world.paris.until_number("providerinstructions", 1);
+    paris.until(OBJECT, ".spec.resources.available.cpu", "15");
+    paris.until(OBJECT, ".status.published", "true");
 }
