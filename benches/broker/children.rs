@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,15 +15,13 @@ use axum::routing::post;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
-use rear_api::problem::Names;
-use rear_broker::identity::Administrators;
-use rear_broker::operations::BindAddress;
-use rear_broker::serve::{Options, serve};
+use rear_broker::config::{Environment, Flags, load};
+use rear_broker::serve::serve;
 use rear_broker::tls::{Credentials, Trust};
 use rear_engine::testing::{advertisement, ask, cluster, id, resources};
 use rear_engine::{Actor, Command as Order, Policy};
 use rear_store::clock::{Clock, SystemClock};
-use rear_store::{Commit, RedbJournal, Settings, Store};
+use rear_store::{Commit, RedbJournal, Store};
 use tokio_rustls::TlsAcceptor;
 
 /// Ticks of the processor's clock in a second, as Linux counts them for everyone.
@@ -118,23 +116,26 @@ async fn broker(folder: &Path, data: &str) {
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = free.local_addr().expect("a port");
     drop(free);
-    let options = Options {
-        data: folder.join(data),
-        address,
-        certificates: folder.to_owned(),
-        metrics: BindAddress(None),
-        administrators: Administrators::default(),
-        settings: Settings::default(),
-        commit: Commit::TwoPhase,
-        names: Names::Shown,
-    };
+    let text = |path: PathBuf| path.into_os_string().into_string().expect("text");
+    let keys = [
+        ("REAR_DATA", text(folder.join(data))),
+        ("REAR_HTTP_PORT", address.port().to_string()),
+        ("REAR_HTTP_CERT_PATH", text(folder.to_owned())),
+        ("REAR_METRICS_BIND_ADDRESS", "0".to_owned()),
+        ("REAR_HEALTH_PROBE_BIND_ADDRESS", "0".to_owned()),
+        ("REAR_OPERATIONS_BIND_ADDRESS", "0".to_owned()),
+        ("REAR_AUDIT_LOG", text(folder.join("audit.log"))),
+    ];
+    let keys: Environment = keys.map(|(key, value)| (key.to_owned(), value)).into_iter().collect();
+    let read = move || load(&Flags::default(), &keys);
+    let loaded = read().expect("a configuration");
     let announce = tokio::spawn(async move {
         while tokio::net::TcpStream::connect(address).await.is_err() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         say(&address.to_string());
     });
-    serve(options).await.expect("it serves");
+    serve(loaded, read).await.expect("it serves");
     announce.abort();
 }
 

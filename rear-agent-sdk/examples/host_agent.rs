@@ -1,7 +1,15 @@
 //! Lends this host's own CPU, memory and disk: `host_agent https://BROKER:8443 CERTIFICATES CLUSTER STATE`.
 //!
 //! What it has promised is remembered in the file STATE and told line by line; to hold workloads off is left to whoever
-//! reads it. Ends at Ctrl-C.
+//! reads it. While it runs it takes commands, a line each, for what this host needs of others:
+//!
+//! ```text
+//! reserve CPU MEMORY [INTENT]      with the same intent as before, the answer is the same reservation
+//! activate ID
+//! release ID
+//! ```
+//!
+//! Ends at Ctrl-C.
 
 use std::error::Error;
 use std::io::{ErrorKind, Write};
@@ -11,10 +19,11 @@ use std::{fs, io, thread};
 
 use rear_agent_sdk::communicator::{Reservation, Role};
 use rear_agent_sdk::{
-    Agent, Doing, HttpCommunicator, InstructionHandler, Keeping, NotKept, ResourceCollector,
-    Snapshot, Source,
+    Agent, BrokerCommunicator, Doing, HttpCommunicator, InstructionHandler, Intent, Keeping,
+    NotKept, ResourceCollector, Snapshot, Source, request,
 };
 use rear_engine::{Dimension, Resources};
+use tokio::sync::mpsc;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -23,9 +32,50 @@ async fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: host_agent ADDRESS CERTIFICATES CLUSTER STATE".into());
     };
     let broker = Arc::new(HttpCommunicator::new(address, certificates)?);
-    let agent = Agent::builder(cluster.parse()?, broker, Host, Ledger::open(state.into())).build();
-    agent.run(async { drop(tokio::signal::ctrl_c().await) }).await?;
+    let ledger = Ledger::open(state.into());
+    let agent = Agent::builder(cluster.parse()?, broker.clone(), Host, ledger).build();
+    tokio::select! {
+        ended = agent.run(async { drop(tokio::signal::ctrl_c().await) }) => ended?,
+        error = obey(&*broker) => return Err(error.into()),
+    }
     Ok(())
+}
+
+/// Does what is typed; ends only if the answers cannot be written.
+async fn obey(broker: &dyn BrokerCommunicator) -> io::Error {
+    let (typed, mut commands) = mpsc::channel(1);
+    // A thread of its own: nobody has to press a key for the program to end.
+    thread::spawn(move || {
+        let lines = io::stdin().lines().map_while(Result::ok);
+        lines.map(|line| typed.blocking_send(line)).take_while(Result::is_ok).for_each(drop);
+    });
+    while let Some(command) = commands.recv().await {
+        let said = match execute(broker, &command).await {
+            Ok(made) => writeln!(io::stdout(), "{:?} {}", made.status.phase, made.id),
+            Err(error) => writeln!(io::stdout(), "not done: {error}"),
+        };
+        if let Err(error) = said {
+            return error;
+        }
+    }
+    // Without a terminal there is nothing to obey.
+    std::future::pending().await
+}
+
+async fn execute(
+    broker: &dyn BrokerCommunicator,
+    command: &str,
+) -> Result<Reservation, Box<dyn Error>> {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    Ok(match words[..] {
+        ["reserve", cpu, memory] => broker.reserve(&request(cpu, memory), &Intent::new()).await?,
+        ["reserve", cpu, memory, intent] => {
+            broker.reserve(&request(cpu, memory), &intent.parse()?).await?
+        }
+        ["activate", id] => broker.activate(id).await?,
+        ["release", id] => broker.release(id).await?,
+        _ => return Err("reserve CPU MEMORY [INTENT], activate ID or release ID".into()),
+    })
 }
 
 /// This machine.

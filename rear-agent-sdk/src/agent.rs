@@ -4,6 +4,7 @@
 //! [handler's](crate::InstructionHandler), and the order of advertisements begins with the epoch after the one that the
 //! broker shows.
 
+mod backoff;
 mod follow;
 mod publish;
 mod schedule;
@@ -23,7 +24,7 @@ use follow::Follower;
 use publish::Publisher;
 pub use schedule::Schedule;
 
-/// After something failed that should not end the agent: soon, and not in a rush.
+/// After the first failure of several; later ones are waited for longer.
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// Changes that come together are published together.
@@ -112,7 +113,7 @@ impl Builder {
         self
     }
 
-    /// How long to wait after a failure; five seconds if not given.
+    /// How long to wait after a failure, five seconds if not given: twice as long after each that follows, up to six times.
     pub fn pause(mut self, pause: Duration) -> Self {
         self.agent.pause = pause;
         self

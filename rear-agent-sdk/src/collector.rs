@@ -13,7 +13,7 @@ use rear_api::moment;
 use rear_engine::{ClusterId, Resources, Timestamp};
 
 use crate::communicator::Reservation;
-use crate::error::Source;
+use crate::error::{Error, Source};
 
 /// Something of the agent's own that is being done.
 pub type Doing<'a, T> = Pin<Box<dyn Future<Output = Result<T, Source>> + Send + 'a>>;
@@ -28,9 +28,12 @@ pub trait ResourceCollector: Send + Sync + 'static {
     fn changed(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(pending())
     }
+
+    /// How it went to publish what was collected, each time: for agents that show it to someone.
+    fn told(&self, _outcome: Result<(), &Error>) {}
 }
 
-/// What a cluster has at one moment.
+/// What a cluster has at one moment. Members may be added: end yours with `..Snapshot::default()`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Snapshot {
     /// All that the machines have.
@@ -54,6 +57,14 @@ pub struct Snapshot {
 pub(crate) struct Order {
     pub(crate) epoch: u64,
     pub(crate) sequence: u64,
+}
+
+impl Order {
+    /// The start of an epoch. The count begins anywhere: two agents that start in the same moment take the same epoch,
+    /// and whoever is behind notices; if both counted from 0, a broker could not tell them apart.
+    pub(crate) fn starting(epoch: u64) -> Self {
+        Self { epoch, sequence: uuid::Uuid::new_v4().as_u64_pair().0 >> 32 }
+    }
 }
 
 impl Snapshot {

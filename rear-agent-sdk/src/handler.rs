@@ -1,6 +1,7 @@
 //! What a cluster does about its promises: the half of an agent that acts.
 
-use std::future::Future;
+use std::collections::HashMap;
+use std::future::{Future, pending};
 use std::pin::Pin;
 
 use thiserror::Error;
@@ -25,6 +26,12 @@ pub trait InstructionHandler: Send + Sync + 'static {
 
     /// The promise has ended: undo it.
     fn give_back<'a>(&'a self, role: Role, promise: &'a Reservation) -> Doing<'a, ()>;
+
+    /// Ends when what is kept may have been changed by others; it is then compared again. Without it, that happens with
+    /// the next news of the broker.
+    fn disturbed(&self, _role: Role) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(pending())
+    }
 }
 
 /// A promise that is being put into effect.
@@ -32,6 +39,7 @@ pub type Keeping<'a> = Pin<Box<dyn Future<Output = Result<(), NotKept>> + Send +
 
 /// Why a promise is not in effect.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum NotKept {
     /// It cannot be, for this reason: the agent rejects it (as a provider) or releases it (as a requester).
     #[error("{0}")]
@@ -48,18 +56,25 @@ pub(crate) enum Step {
     Keep(Reservation),
 }
 
-/// From what is kept to what is wanted: what frees capacity first.
+/// From what is kept to what is wanted: what frees capacity first. A provider may have ten thousand of each, so that
+/// both are looked up by id.
 pub(crate) fn steps(wanted: &[Reservation], kept: &[Reservation]) -> Vec<Step> {
-    let is_wanted = |kept: &&Reservation| wanted.iter().any(|wanted| wanted.id == kept.id);
-    let is_kept = |wanted: &&Reservation| kept.iter().any(|kept| same_terms(kept, wanted));
+    let (wanted_ids, kept_ids) = (by_id(wanted), by_id(kept));
+    let is_wanted = |kept: &&Reservation| wanted_ids.contains_key(kept.id.as_str());
+    let is_kept = |wanted: &&Reservation| {
+        kept_ids.get(wanted.id.as_str()).is_some_and(|kept| same_terms(kept, wanted))
+    };
     let ended = kept.iter().filter(|kept| !is_wanted(kept)).cloned().map(Step::GiveBack);
     let new = wanted.iter().filter(|wanted| !is_kept(wanted)).cloned().map(Step::Keep);
     ended.chain(new).collect()
 }
 
+fn by_id(promises: &[Reservation]) -> HashMap<&str, &Reservation> {
+    promises.iter().map(|promise| (promise.id.as_str(), promise)).collect()
+}
+
 /// Whether nothing has changed that a side would act on.
 fn same_terms(left: &Reservation, right: &Reservation) -> bool {
-    left.id == right.id
-        && left.requested_resources == right.requested_resources
+    left.requested_resources == right.requested_resources
         && left.status.expires_at == right.status.expires_at
 }

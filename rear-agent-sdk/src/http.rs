@@ -23,16 +23,21 @@ use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use crate::communicator::{IdempotencyKey, Intent, Reservation, ReservationRequest};
+use crate::communicator::{ClusterId, IdempotencyKey, Intent, Reservation, ReservationRequest};
 use crate::error::{Chain, Error};
 use call::{Call, Reply};
 use connection::Connection;
+use credentials::Protocols;
 use diagnose::certificate_trouble;
 use kind::{Kind, Learnt};
 use retry::pause_after;
 
 pub use operator::Readiness;
 pub use pages::{NextPage, Page, ReservationFilter};
+
+/// For the other crates of this workspace alone: it shows a type of an HTTP client, which may become another.
+#[doc(hidden)]
+pub use connection::client;
 
 /// Speaks to a broker over HTTPS, with the certificate of a cluster.
 ///
@@ -55,6 +60,16 @@ pub struct HttpCommunicator {
 impl HttpCommunicator {
     /// To the broker at `https://HOST:PORT`, with `tls.crt`, `tls.key` and `ca.crt` from a folder.
     pub fn new(address: &str, certificates: impl Into<PathBuf>) -> Result<Self, Error> {
+        Self::with(address, certificates.into(), Protocols::Both)
+    }
+
+    /// For whoever asks one thing after the other: HTTP/1.1, which costs both sides less than HTTP/2. What is asked
+    /// at the same time has a connection each.
+    pub fn one_at_a_time(address: &str, certificates: impl Into<PathBuf>) -> Result<Self, Error> {
+        Self::with(address, certificates.into(), Protocols::Http1)
+    }
+
+    fn with(address: &str, certificates: PathBuf, protocols: Protocols) -> Result<Self, Error> {
         let unusable = || Error::Address { address: address.to_owned() };
         let base = Url::parse(address).map_err(|_| unusable())?;
         if base.scheme() != "https" || !base.has_host() {
@@ -62,10 +77,15 @@ impl HttpCommunicator {
         }
         Ok(Self {
             base,
-            connection: Connection::new(certificates.into())?,
+            connection: Connection::new(certificates, protocols)?,
             learnt: Learnt::default(),
             closed: watch::Sender::new(false),
         })
+    }
+
+    /// The cluster as which the broker will see this one: the common name of the certificate.
+    pub fn cluster(&self) -> Result<ClusterId, Error> {
+        self.connection.cluster()
     }
 
     /// The address of something; whatever an id contains stays one part of the path.
@@ -173,12 +193,16 @@ impl HttpCommunicator {
             ..Call::new("reservations", Method::POST, url)
         };
         let mut attempt = 0;
-        let mut lost: Option<String> = None;
+        let mut lost: Option<(Option<u64>, String)> = None;
         loop {
             let kind = self.kind().await?;
             kind.must_understand(request)?;
-            // Another broker listens now than the one that was asked first.
-            if let (Kind::Earlier, Some(why)) = (kind, &lost) {
+            let life = self.learnt.life();
+            // Another broker listens now than the one that was asked first, or one that has been restored since: it
+            // does not know the key.
+            if let Some((asked_in, why)) = &lost
+                && (kind == Kind::Earlier || life != *asked_in)
+            {
                 return Err(Error::OutcomeUnknown { source: why.as_str().into() });
             }
             let error = match self.once(&call).await {
@@ -191,7 +215,7 @@ impl HttpCommunicator {
             let sent = !error.was_not_sent();
             let why = Chain(&error).to_string();
             self.pause(error, attempt).await?;
-            lost = lost.or(sent.then_some(why));
+            lost = lost.or(sent.then_some((life, why)));
             attempt += 1;
         }
     }

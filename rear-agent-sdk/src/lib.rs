@@ -8,9 +8,9 @@
 //!
 //! use rear_agent_sdk::communicator::{Reservation, Role};
 //! use rear_agent_sdk::{
-//!     Agent, Doing, HttpCommunicator, InstructionHandler, Keeping, ResourceCollector, Snapshot,
+//!     Agent, Doing, HttpCommunicator, InstructionHandler, Keeping, ResourceCollector, Resources,
+//!     Snapshot,
 //! };
-//! use rear_engine::Resources;
 //!
 //! struct FourCores;
 //!
@@ -62,6 +62,13 @@
 //! it [is transient](Error::is_transient) and what a person [can do](Error::remedy) about it.
 //!
 //! A transport of another kind is an implementation of [`BrokerCommunicator`].
+//!
+//! Bodies and amounts are types of [`rear_api`] and [`rear_engine`], which are this crate's too: one version for both.
+//!
+//! # Features
+//!
+//! - `http` (on unless it is turned off): the transport over HTTPS. Without it, neither TLS nor an HTTP client is built.
+//! - `testing`: a communicator that answers from a script, and the contract suite that every transport passes.
 
 pub mod agent;
 mod clock;
@@ -69,7 +76,11 @@ mod collector;
 pub mod communicator;
 mod error;
 mod handler;
+#[cfg(feature = "http")]
 pub mod http;
+mod jitter;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod watch;
 
 pub use agent::{Agent, Schedule};
@@ -78,7 +89,8 @@ pub use collector::{Doing, ResourceCollector, Snapshot};
 pub use communicator::{BrokerCommunicator, Intent, request};
 pub use error::{Chain, Error, Refused, Source};
 pub use handler::{InstructionHandler, Keeping, NotKept};
+#[cfg(feature = "http")]
 pub use http::HttpCommunicator;
-pub use rear_engine::duration;
-pub use rear_engine::resources::{Dimension, Resources};
+pub use rear_engine::{Dimension, Duration as Length, Resources};
 pub use watch::Watch;
+pub use {rear_api, rear_engine};

@@ -43,7 +43,14 @@ impl Watch {
     /// one of them is behind.
     pub async fn next(&mut self) -> Result<Level, Error> {
         loop {
-            let level = self.ask().await?;
+            let level = match self.ask().await {
+                // What was seen is from before: the first level of the restored ledger comes at once.
+                Err(Error::Restored) if self.seen.is_some() => {
+                    self.seen = None;
+                    continue;
+                }
+                answer => answer?,
+            };
             if !self.is_behind(&level) {
                 self.seen = Some(level.revision.map_or(Seen::Somewhen, Seen::At));
                 return Ok(level);

@@ -19,10 +19,14 @@ use crate::limits::BODY_DEADLINE;
 /// What is suggested to clients that come at a bad moment.
 const SOON: Duration = Duration::from_secs(1);
 
+/// Most answers are shorter: their bytes need not be moved while they are written.
+const MOST_ANSWERS: usize = 1024;
+
 /// A body with the state that it was made from.
 pub fn json(status: StatusCode, body: &impl Serialize, revision: Position) -> Response<Body> {
-    match serde_json::to_vec(body) {
-        Ok(bytes) => {
+    let mut bytes = Vec::with_capacity(MOST_ANSWERS);
+    match serde_json::to_writer(&mut bytes, body) {
+        Ok(()) => {
             let mut response = Response::new(Body::from(bytes));
             *response.status_mut() = status;
             let headers = response.headers_mut();
@@ -78,6 +82,10 @@ impl Failure {
     }
 }
 
+/// What an error says, for those who remember it.
+#[derive(Debug, Clone)]
+pub(crate) struct Detail(pub(crate) String);
+
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Self {
         Self { problem: Box::new(problem), retry_after: None }
@@ -108,6 +116,11 @@ impl IntoResponse for Failure {
         let mut response = Response::new(Body::from(bytes));
         *response.status_mut() =
             StatusCode::from_u16(self.problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        if let Some(code) = self.problem.known_code() {
+            // For the audit log and the metrics.
+            response.extensions_mut().insert(code);
+            response.extensions_mut().insert(Detail(self.problem.detail.clone()));
+        }
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
         if let Some(after) = self.retry_after {

@@ -20,12 +20,26 @@ pub struct Connection {
     /// Where it comes from.
     pub address: SocketAddr,
     /// Whom its certificate names; `None` without one.
-    peer: Option<Result<Peer, IdentityError>>,
-    chain: Vec<CertificateDer<'static>>,
-    trust: Arc<Trust>,
-    /// The generation of credentials that its certificate was last held against.
-    verified: AtomicU64,
+    peer: Option<Result<Arc<Peer>, IdentityError>>,
+    /// Why that is believed.
+    evidence: Evidence,
 }
+
+/// Why a connection is believed to be someone's.
+enum Evidence {
+    /// A certificate, held against what counts at the moment.
+    Certificate {
+        chain: Vec<CertificateDer<'static>>,
+        trust: Arc<Trust>,
+        /// The generation of credentials that it was last held against.
+        verified: AtomicU64,
+    },
+    /// It comes from this machine, to a listener that only this machine reaches and that only shows.
+    Nearness,
+}
+
+/// As whom someone on this machine looks.
+const NEARBY: &str = "local-operator";
 
 impl Connection {
     /// A connection whose handshake succeeded.
@@ -38,16 +52,34 @@ impl Connection {
     ) -> Self {
         Self {
             address,
-            peer: chain.first().map(|certificate| Peer::of(certificate, administrators)),
-            chain: chain.iter().map(|certificate| certificate.clone().into_owned()).collect(),
-            trust: trust.clone(),
-            // It was verified by credentials that may have been replaced meanwhile.
-            verified: AtomicU64::new(u64::MAX),
+            peer: chain
+                .first()
+                .map(|certificate| Peer::of(certificate, administrators).map(Arc::new)),
+            evidence: Evidence::Certificate {
+                chain: chain.iter().map(|certificate| certificate.clone().into_owned()).collect(),
+                trust: trust.clone(),
+                // It was verified by credentials that may have been replaced meanwhile.
+                verified: AtomicU64::new(u64::MAX),
+            },
         }
     }
 
+    /// Someone on this machine, who may see everything; what it may do is for its listener to limit.
+    #[must_use]
+    pub fn nearby(address: SocketAddr) -> Self {
+        let peer = NEARBY.parse().map_err(|_| IdentityError::NotAnId);
+        let peer = peer.map(|id| Peer { id, administrator: true, expires_at: i64::MAX });
+        Self { address, peer: Some(peer.map(Arc::new)), evidence: Evidence::Nearness }
+    }
+
+    /// Whom the certificate names, whether or not it still counts: for the audit log.
+    #[must_use]
+    pub fn named(&self) -> Option<&Peer> {
+        self.peer.as_ref()?.as_deref().ok()
+    }
+
     /// Whom the certificate names, if it still counts.
-    pub fn peer(&self) -> Result<&Peer, Failure> {
+    pub fn peer(&self) -> Result<&Arc<Peer>, Failure> {
         let peer = match &self.peer {
             None => return Err(no_certificate("the connection has no client certificate")),
             Some(Err(error)) => {
@@ -55,15 +87,23 @@ impl Connection {
             }
             Some(Ok(peer)) => peer,
         };
-        let (now, generation) = (UnixTime::now(), self.trust.generation());
+        self.evidence.look_again(peer)?;
+        Ok(peer)
+    }
+}
+
+impl Evidence {
+    fn look_again(&self, peer: &Peer) -> Result<(), Failure> {
+        let Self::Certificate { chain, trust, verified } = self else { return Ok(()) };
+        let (now, generation) = (UnixTime::now(), trust.generation());
         let expired = i64::try_from(now.as_secs()).is_ok_and(|now| now > peer.expires_at);
-        if expired || self.verified.load(Ordering::Acquire) != generation {
-            self.trust.verify(&self.chain, now).map_err(|error| {
+        if expired || verified.load(Ordering::Acquire) != generation {
+            trust.verify(chain, now).map_err(|error| {
                 no_certificate(format!("the client certificate no longer counts: {error}"))
             })?;
-            self.verified.store(generation, Ordering::Release);
+            verified.store(generation, Ordering::Release);
         }
-        Ok(peer)
+        Ok(())
     }
 }
 
@@ -73,7 +113,7 @@ fn no_certificate(detail: impl Into<String>) -> Failure {
 
 /// Whoever calls, with a certificate that counts.
 #[derive(Debug, Clone)]
-pub struct Caller(pub Peer);
+pub struct Caller(Arc<Peer>);
 
 impl Caller {
     /// The cluster, or the name of an administrator.

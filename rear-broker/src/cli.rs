@@ -10,7 +10,10 @@ use rear_store::clock::{Clock, SystemClock};
 
 use crate::commands::certs::Certs;
 use crate::commands::compact::Compact;
+use crate::commands::config::Config;
+use crate::commands::dev::Dev;
 use crate::commands::init::Init;
+use crate::commands::recover::{ConfirmClock, Recover};
 use crate::commands::serve::Serve;
 use crate::commands::snapshot::Snapshot;
 use crate::commands::verify::Verify;
@@ -25,8 +28,13 @@ pub struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Try it: a broker, its own authority and a simulated fleet, on this machine only
+    Dev(Dev),
     /// Serve the API until told to stop
     Serve(Box<Serve>),
+    /// Look at the configuration without serving
+    #[command(subcommand)]
+    Config(Box<Config>),
     /// Make a data directory with an authority, the broker's certificate and an administrator's
     Init(Init),
     /// Issue, list and revoke certificates
@@ -37,6 +45,10 @@ enum Command {
     /// Save a ledger, look at what was saved, bring it back
     #[command(subcommand)]
     Snapshot(Snapshot),
+    /// After a restore: do not wait any longer for what a cluster holds
+    Recover(Recover),
+    /// The clock is right, however far it jumped
+    ConfirmClock(ConfirmClock),
     /// Make the file of a ledger that is not in use as small as it can be
     Compact(Compact),
     /// Print the description of the API (OpenAPI 3.1, JSON)
@@ -67,14 +79,16 @@ pub mod exit {
     pub const OK: u8 = 0;
     /// A ledger with findings, or something that is not named below.
     pub const OTHER: u8 = 1;
-    /// The address cannot be listened on.
+    /// The address cannot be listened on, or the broker there does not answer.
     pub const ADDRESS: u8 = 69;
+    /// The clock of the machine is not set.
+    pub const CLOCK: u8 = 71;
     /// Something is there already and is not overwritten.
     pub const EXISTS: u8 = 73;
     /// The ledger, a snapshot or the data directory cannot be used, or the disk failed.
     pub const DATA: u8 = 74;
-    /// The certificates or the authority cannot be used.
-    pub const CERTIFICATES: u8 = 78;
+    /// The configuration, the certificates or the authority cannot be used.
+    pub const CONFIGURATION: u8 = 78;
 }
 
 /// Does what the command line asks for.
@@ -95,11 +109,15 @@ pub fn run() -> ExitCode {
 
 fn command(command: Command) -> Result<Said, Failure> {
     match command {
+        Command::Dev(dev) => dev.run(now()),
         Command::Serve(serve) => serve.run(),
+        Command::Config(config) => config.run(),
         Command::Init(init) => init.run(now()),
         Command::Certs(certs) => certs.run(now()),
         Command::Verify(verify) => verify.run(),
         Command::Snapshot(snapshot) => snapshot.run(now()),
+        Command::Recover(recover) => recover.run(),
+        Command::ConfirmClock(confirm) => confirm.run(),
         Command::Compact(compact) => compact.run(),
         Command::Openapi => description(),
     }

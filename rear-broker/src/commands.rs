@@ -2,7 +2,10 @@
 
 pub mod certs;
 pub mod compact;
+pub mod config;
+pub mod dev;
 pub mod init;
+pub mod recover;
 pub mod serve;
 pub mod snapshot;
 pub mod verify;
@@ -10,14 +13,17 @@ pub mod verify;
 use std::path::Path;
 
 use rear_store::FileError;
-use rear_store::backup::{BackupError, RestoreError};
+use rear_store::backup::{BackupError, ReceiveError, RestoreError};
 
+use crate::administrator::CallError;
 use crate::cli::{Failure, exit};
+use crate::config::ConfigErrors;
+use crate::dev::DevError;
 use crate::pki::PkiError;
 use crate::serve::ServeError;
 
 /// A path as it is typed into a shell: what is printed to be pasted must mean the same there.
-fn pasted(path: &Path) -> String {
+pub(crate) fn pasted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%".contains(&byte);
     if text.bytes().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
@@ -29,12 +35,32 @@ impl From<ServeError> for Failure {
             ServeError::Data { .. }
             | ServeError::File(_)
             | ServeError::Ledger(_)
-            | ServeError::Stopped(_) => exit::DATA,
-            ServeError::Certificates(_) => exit::CERTIFICATES,
+            | ServeError::Stopped(_)
+            | ServeError::Audit(_) => exit::DATA,
+            ServeError::Certificates(_) => exit::CONFIGURATION,
             ServeError::Listen { .. } => exit::ADDRESS,
-            ServeError::Signals(_) => exit::OTHER,
+            ServeError::Clock(_) => exit::CLOCK,
+            ServeError::Signals(_) | ServeError::Log(_) => exit::OTHER,
         };
         Self::new(error, code)
+    }
+}
+
+impl From<DevError> for Failure {
+    fn from(error: DevError) -> Self {
+        match error {
+            DevError::Place(_) => Self::new(error, exit::DATA),
+            DevError::Certificates(error) => error.into(),
+            DevError::Configuration(error) => error.into(),
+            DevError::Broker(error) => error.into(),
+            DevError::Fleet(_) => Self::new(error, exit::OTHER),
+        }
+    }
+}
+
+impl From<ConfigErrors> for Failure {
+    fn from(errors: ConfigErrors) -> Self {
+        Self::new(errors, exit::CONFIGURATION)
     }
 }
 
@@ -45,7 +71,7 @@ impl From<PkiError> for Failure {
             PkiError::NoAuthority(_)
             | PkiError::File { .. }
             | PkiError::Contents { .. }
-            | PkiError::Pair { .. } => exit::CERTIFICATES,
+            | PkiError::Pair { .. } => exit::CONFIGURATION,
             PkiError::Sign(_)
             | PkiError::TooShort { .. }
             | PkiError::TooLong { .. }
@@ -68,6 +94,27 @@ impl From<FileError> for Failure {
             | FileError::Newer { .. }
             | FileError::Damaged { .. }
             | FileError::Io { .. } => exit::DATA,
+        };
+        Self::new(error, code)
+    }
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        let code = match error {
+            CallError::Runtime(_) | CallError::Refused { .. } => exit::OTHER,
+            CallError::Certificates(_) => exit::CONFIGURATION,
+            CallError::Unreachable { .. } => exit::ADDRESS,
+        };
+        Self::new(error, code)
+    }
+}
+
+impl From<ReceiveError> for Failure {
+    fn from(error: ReceiveError) -> Self {
+        let code = match error {
+            ReceiveError::File(FileError::Exists(_)) => exit::EXISTS,
+            ReceiveError::File(_) | ReceiveError::Backup(_) => exit::DATA,
         };
         Self::new(error, code)
     }

@@ -4,18 +4,32 @@
 //! [`caller`]), finds its route ([`routes`]), becomes a command for the store and is answered when the decision
 //! is durable ([`answer`]). Nothing here adds or subtracts a quantity.
 //!
-//! [`cli`] is the command line, with a file in [`commands`] for each command; [`pki`] is the operator's own authority.
+//! An operator decides by [`config`], which [`reload`] looks at again; [`log`](mod@log) and [`audit`] tell what happens, [`metrics`]
+//! count it.
+//!
+//! [`cli`] is the command line, with a file in [`commands`] for each command; [`pki`] is the operator's own authority. [`dev`] starts all of it with a simulated
+//! fleet.
 
+pub mod administrator;
 pub mod answer;
+pub mod audit;
 pub mod caller;
 pub mod cli;
 pub mod commands;
+pub mod config;
+pub mod dashboard;
+pub mod dev;
+mod files;
 pub mod identity;
 pub mod limits;
 pub mod listen;
+pub mod log;
 pub mod metrics;
 pub mod operations;
 pub mod pki;
+pub mod refusals;
+pub mod reload;
 pub mod routes;
 pub mod serve;
+pub mod supervisor;
 pub mod tls;

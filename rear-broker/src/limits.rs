@@ -25,6 +25,9 @@ pub const MAX_CONNECTION_AGE: Duration = Duration::from_hours(1);
 /// Connections at once: ten thousand agents, and some that reconnect before they are missed.
 pub const MAX_CONNECTIONS: usize = 16_384;
 
+/// Connections of those who look at the pages.
+pub const MAX_OPERATORS: usize = 256;
+
 /// Requests at once on one HTTP/2 connection.
 pub const MAX_STREAMS: u32 = 128;
 
@@ -48,12 +51,6 @@ pub const MAX_ALL_EVENT_STREAMS: usize = 16_384;
 
 /// Instructions in one answer: a provider with more takes them page by page.
 pub const MAX_INSTRUCTIONS: usize = 10_000;
-
-/// Requests of one cluster in a second, on average. 64 callers that wait for their answers ask for less.
-pub const REQUESTS_PER_SECOND: u32 = 20_000;
-
-/// Requests of one cluster at once, above the average.
-pub const REQUEST_BURST: u32 = 40_000;
 
 /// How often each cluster may ask.
 pub struct RateLimit {

@@ -8,9 +8,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response};
+use futures::FutureExt;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -20,7 +20,6 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
-use tower::ServiceExt;
 use tracing::{debug, warn};
 
 use crate::caller::Connection;
@@ -39,8 +38,18 @@ pub(crate) async fn stopped(stopping: &mut watch::Receiver<bool>) {
     drop(stopping.wait_for(|stop| *stop).await);
 }
 
+/// What answers the requests of a listener.
+pub trait Answers: Clone + Send + Sync + 'static {
+    /// Answers a request, whatever happens.
+    fn answer(
+        self,
+        request: Request<Body>,
+        connection: Arc<Connection>,
+    ) -> impl Future<Output = Response<Body>> + Send;
+}
+
 /// Everything that a listener needs.
-pub struct Listener {
+pub struct Listener<A> {
     /// Where clients come in.
     pub socket: TcpListener,
     /// What the broker shows and believes.
@@ -48,7 +57,7 @@ pub struct Listener {
     /// How administrators are told from clusters.
     pub administrators: Arc<Administrators>,
     /// What answers.
-    pub router: Router,
+    pub answers: A,
     /// How many connections may be open at once.
     pub connections: Arc<Semaphore>,
     /// What is counted.
@@ -57,7 +66,16 @@ pub struct Listener {
     pub stopping: watch::Receiver<bool>,
 }
 
-impl Listener {
+impl Listener<()> {
+    /// The same, with something that answers.
+    pub fn answered_by<A: Answers>(self, answers: A) -> Listener<A> {
+        let Self { socket, trust, administrators, answers: (), connections, metrics, stopping } =
+            self;
+        Listener { socket, trust, administrators, answers, connections, metrics, stopping }
+    }
+}
+
+impl<A: Answers> Listener<A> {
     /// Accepts until it is time to stop, then waits until every connection has ended.
     pub async fn run(self) {
         let (open, mut all_closed) = tokio::sync::mpsc::channel::<Infallible>(1);
@@ -79,6 +97,8 @@ impl Listener {
                 }
             }
         }
+        // Whoever comes now is told at once that nobody is here, and tries elsewhere or later.
+        drop(self.socket);
         drop(open);
         // Ends when the last connection has dropped its end.
         let _ = all_closed.recv().await;
@@ -97,7 +117,7 @@ impl Listener {
         let guest = Guest {
             trust: self.trust.clone(),
             administrators: self.administrators.clone(),
-            router: self.router.clone(),
+            answers: self.answers.clone(),
             metrics: self.metrics.clone(),
             stopping: self.stopping.clone(),
         };
@@ -113,15 +133,15 @@ impl Listener {
 }
 
 /// One connection.
-struct Guest {
+struct Guest<A> {
     trust: Arc<Trust>,
     administrators: Arc<Administrators>,
-    router: Router,
+    answers: A,
     metrics: Arc<Metrics>,
     stopping: watch::Receiver<bool>,
 }
 
-impl Guest {
+impl<A: Answers> Guest<A> {
     async fn shake_hands(
         &self,
         stream: TcpStream,
@@ -184,16 +204,11 @@ impl Guest {
         request: Request<Incoming>,
         connection: Arc<Connection>,
         in_flight: &InFlight,
-    ) -> impl Future<Output = Result<Response<Body>, Infallible>> + use<> {
+    ) -> impl Future<Output = Result<Response<Guarded>, Infallible>> + Send + use<A> {
         let flight = in_flight.begin();
-        let mut request = request.map(Body::new);
-        request.extensions_mut().insert(connection);
-        let router = self.router.clone();
-        async move {
-            let response = router.oneshot(request).await?;
-            // The request is answered when the last byte of the answer is gone.
-            Ok(response.map(|body| Body::new(Guarded { body, _flight: flight })))
-        }
+        let answered = self.answers.clone().answer(request.map(Body::new), connection);
+        // The request is answered when the last byte of the answer is gone.
+        answered.map(|response| Ok(response.map(|body| Guarded { body, _flight: flight })))
     }
 }
 

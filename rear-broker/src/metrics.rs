@@ -18,9 +18,18 @@ use crate::routes::Broker;
 /// Which requests, and how they were answered.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Request {
-    method: String,
-    route: String,
+    method: &'static str,
+    route: &'static str,
     status: u16,
+}
+
+/// What was to be done, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Decision {
+    action: &'static str,
+    outcome: &'static str,
+    /// The code of the problem; empty where there was none.
+    reason: &'static str,
 }
 
 /// Every counter of the broker.
@@ -28,6 +37,7 @@ struct Request {
 pub struct Metrics {
     registry: RwLock<Registry>,
     requests: Family<Request, Counter>,
+    decisions: Family<Decision, Counter>,
     panics: Counter,
     rate_limited: Counter,
     connections: Gauge,
@@ -52,6 +62,7 @@ impl Metrics {
         let mut metrics = Self {
             registry: RwLock::new(Registry::with_prefix("rear_broker")),
             requests: Family::default(),
+            decisions: Family::default(),
             panics: Counter::default(),
             rate_limited: Counter::default(),
             connections: Gauge::default(),
@@ -69,6 +80,11 @@ impl Metrics {
     fn register(&mut self) {
         let registry = self.registry.get_mut().unwrap_or_else(PoisonError::into_inner);
         registry.register("requests", "Requests by how they were answered", self.requests.clone());
+        registry.register(
+            "decisions",
+            "Requests that may change something, by what became of them and why",
+            self.decisions.clone(),
+        );
         let counters: [(&str, &str, &Counter<u64, AtomicU64>); 7] = [
             ("panics", "Requests that ended in a panic", &self.panics),
             ("rate_limited", "Requests that came too often", &self.rate_limited),
@@ -93,10 +109,13 @@ impl Metrics {
         );
     }
 
-    /// The ledger of this broker is read whenever someone asks.
-    pub fn watch(&self, broker: &Arc<Broker>) {
+    /// The ledger of this broker is read whenever someone asks, with a series for each cluster if that is wanted.
+    pub fn watch(&self, broker: &Arc<Broker>, per_cluster: bool) {
         let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
-        registry.register_collector(Box::new(ledger::Ledger(Arc::downgrade(broker))));
+        registry.register_collector(Box::new(ledger::Ledger {
+            broker: Arc::downgrade(broker),
+            per_cluster,
+        }));
     }
 
     /// Everything that was counted.
@@ -106,13 +125,24 @@ impl Metrics {
         Ok(text)
     }
 
-    pub(crate) fn answered(&self, method: &Method, route: &str, status: StatusCode) {
-        let request = Request {
-            method: method.as_str().to_owned(),
-            route: route.to_owned(),
-            status: status.as_u16(),
-        };
+    pub(crate) fn answered(&self, method: &Method, route: &'static str, status: StatusCode) {
+        let request = Request { method: name(method), route, status: status.as_u16() };
         self.requests.get_or_create(&request).inc();
+    }
+
+    pub(crate) fn decided(
+        &self,
+        action: &'static str,
+        status: StatusCode,
+        reason: Option<&'static str>,
+    ) {
+        let outcome = match status.as_u16() {
+            200..=299 => "done",
+            500.. => "failed",
+            _ => "refused",
+        };
+        let decision = Decision { action, outcome, reason: reason.unwrap_or_default() };
+        self.decisions.get_or_create(&decision).inc();
     }
 
     pub(crate) fn panicked(&self) {
@@ -151,7 +181,26 @@ impl Metrics {
         self.certificate_expiry.set(at);
     }
 
+    /// When the broker's own certificate expires, in seconds since 1970.
+    pub(crate) fn certificate_expiry(&self) -> i64 {
+        self.certificate_expiry.get()
+    }
+
     pub(crate) fn stream_closed(&self) {
         self.streams_closed.inc();
+    }
+}
+
+/// Few names, whatever clients call their methods: each is a series.
+fn name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::DELETE => "DELETE",
+        Method::HEAD => "HEAD",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
     }
 }

@@ -1,4 +1,9 @@
-//! The listeners of the operator: metrics and probes, without secrets and without certificates.
+//! The listeners of the operator: metrics and probes, without certificates, which hold no secrets; and the pages, which tell
+//! more: to anyone on loopback, where they are if nobody says otherwise, and to administrators elsewhere.
+
+mod guard;
+mod pages;
+mod plain;
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -6,19 +11,28 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use crate::dashboard::dashboard;
 use crate::listen::stopped;
 use crate::metrics::Metrics;
+use crate::routes::Broker;
 
-/// The format of Prometheus with types, as its clients name it.
-const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+pub use guard::ForAdministrators;
+
+/// What Prometheus asks for first.
+const OPEN_METRICS: &str = "application/openmetrics-text";
+const OPEN_METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The older format, for everyone else.
+const PLAIN_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Where a listener of the operator is: `:8080` for all interfaces, `127.0.0.1:8080` for one, `0` for none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,15 +66,32 @@ pub fn metrics(metrics: Arc<Metrics>) -> Router {
     Router::new().route("/metrics", get(show)).with_state(metrics)
 }
 
-async fn show(State(metrics): State<Arc<Metrics>>) -> Response {
+async fn show(State(metrics): State<Arc<Metrics>>, headers: HeaderMap) -> Response {
+    let accepted = headers.get(ACCEPT).and_then(|accepted| accepted.to_str().ok());
+    let open = accepted.is_some_and(|accepted| accepted.contains(OPEN_METRICS));
+    let kind = if open { OPEN_METRICS_TYPE } else { PLAIN_TYPE };
     match metrics.text() {
-        Ok(text) => ([(CONTENT_TYPE, METRICS_TYPE)], text).into_response(),
+        Ok(text) => {
+            let text = if open { text } else { plain::plain(&text) };
+            ([(CONTENT_TYPE, kind)], text).into_response()
+        }
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }
 
+/// The dashboard and the description of the API.
+pub fn pages(broker: Arc<Broker>) -> Router {
+    pages::pages().merge(dashboard(broker)).layer(from_fn(guard::with_policy))
+}
+
+/// The same, for whoever is on this machine.
+pub fn pages_nearby(broker: Arc<Broker>) -> Router {
+    pages(broker).layer(from_fn(guard::only_nearby))
+}
+
 /// Answers until it is time to stop.
 pub async fn run(socket: TcpListener, router: Router, mut stopping: watch::Receiver<bool>) {
+    let router = router.into_make_service_with_connect_info::<SocketAddr>();
     let serving = axum::serve(socket, router)
         .with_graceful_shutdown(async move { stopped(&mut stopping).await });
     if let Err(error) = serving.await {

@@ -1,5 +1,8 @@
 //! The API: which address does what, and what all of them share.
 
+mod actions;
+mod addresses;
+mod administration;
 mod advertisements;
 mod around;
 mod events;
@@ -9,23 +12,34 @@ mod list;
 mod openapi;
 mod reservations;
 
-use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use axum::Router;
-use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use rear_api::problem::{Code, Names, Problem};
 use rear_engine::{Command, Duration};
 use rear_store::{Answer, Store};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 
 use crate::answer::Failure;
+use crate::audit::Audit;
 use crate::caller::Caller;
-use crate::limits::{REQUEST_BURST, REQUESTS_PER_SECOND, RateLimit};
+use crate::limits::RateLimit;
 use crate::metrics::Metrics;
+use crate::refusals::Refusals;
+use addresses::{
+    ACTIVATE, ADVERTISEMENT, ADVERTISEMENTS, CONFIRM_CLOCK, END_RECOVERY, EVENTS, HEALTHZ,
+    INSTRUCTIONS, OPENAPI, READYZ, REJECT, RENEW, RESERVATION, RESERVATIONS, SNAPSHOT,
+};
+use administration::MAX_SNAPSHOTS;
+use around::RequestIds;
 use events::Streams;
 
+pub(crate) use events::shown_event;
+pub(crate) use list::Query;
+
+pub use around::Api;
 pub use openapi::document;
 
 /// How exactly signs of life are remembered: a promise without an end lives a day after the last one.
@@ -41,8 +55,14 @@ pub struct Broker {
     pub metrics: Arc<Metrics>,
     /// Turns true when it is time to stop.
     pub stopping: watch::Receiver<bool>,
-    rate: RateLimit,
+    /// How often each cluster may ask, at the moment.
+    rate: ArcSwap<RateLimit>,
+    /// What was refused lately.
+    pub refusals: Refusals,
     streams: Arc<Streams>,
+    snapshots: Arc<Semaphore>,
+    audit: Audit,
+    request_ids: RequestIds,
 }
 
 impl Broker {
@@ -53,15 +73,29 @@ impl Broker {
         names: Names,
         metrics: Arc<Metrics>,
         stopping: watch::Receiver<bool>,
+        rate: RateLimit,
+        audit: Audit,
     ) -> Self {
-        let at_least_one = |limit| NonZeroU32::new(limit).unwrap_or(NonZeroU32::MIN);
-        let rate = RateLimit::new(at_least_one(REQUESTS_PER_SECOND), at_least_one(REQUEST_BURST));
-        Self { store, names, metrics, stopping, rate, streams: Arc::default() }
+        let rate = ArcSwap::from_pointee(rate);
+        let (streams, request_ids) = (Arc::default(), RequestIds::default());
+        let snapshots = Arc::new(Semaphore::new(MAX_SNAPSHOTS));
+        Self {
+            store,
+            names,
+            metrics,
+            stopping,
+            rate,
+            streams,
+            refusals: Refusals::default(),
+            snapshots,
+            audit,
+            request_ids,
+        }
     }
 
     /// Lets a caller in: not too often, and as a sign of its life.
     pub fn admit(&self, caller: &Caller) -> Result<(), Failure> {
-        self.rate.check(caller.id()).map_err(|wait| {
+        self.rate.load().check(caller.id()).map_err(|wait| {
             self.metrics.rate_limited();
             Failure::later(Problem::new(Code::TooMany, "too many requests: slow down"), wait)
         })?;
@@ -92,32 +126,52 @@ impl Broker {
         outcome.map_err(|error| Failure::of(&error, self.names))
     }
 
+    /// Takes an advertisement. Most say nothing new: nobody waits for these.
+    pub async fn advertise(&self, advertisement: Command) -> Result<(), Failure> {
+        match self.store.refresh(advertisement) {
+            Ok(()) => Ok(()),
+            Err(news) => self.submit(news).await.map(drop),
+        }
+    }
+
+    /// From now on clusters may ask so often; what they have asked before is forgotten.
+    pub fn limit_to(&self, rate: RateLimit) {
+        self.rate.store(Arc::new(rate));
+    }
+
     /// Forgets who has not asked for long.
     pub fn tidy(&self) {
-        self.rate.tidy();
+        self.rate.load().tidy();
     }
 }
 
-/// Every address of the API.
-pub fn router(broker: Arc<Broker>) -> Router {
-    let api = Router::new()
-        .route("/advertisements", post(advertisements::publish).get(advertisements::list))
-        .route("/advertisements/{id}", get(advertisements::one).delete(advertisements::forget))
-        .route("/reservations", post(reservations::reserve).get(reservations::list))
-        .route("/reservations/{id}", get(reservations::one).delete(reservations::release))
-        .route("/reservations/{id}/activate", post(reservations::activate))
-        .route("/reservations/{id}/renew", post(reservations::renew))
-        .route("/reservations/{id}/reject", post(reservations::reject))
-        .route("/instructions", get(instructions::level))
-        .route("/events", get(events::stream))
-        .route("/openapi.json", get(openapi::serve));
+fn router(broker: Arc<Broker>) -> Router {
     Router::new()
-        .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
-        .nest("/api/v1", api)
+        .route(HEALTHZ, get(health::alive))
+        .route(READYZ, get(health::ready))
+        .route(ADVERTISEMENTS, post(advertisements::publish).get(advertisements::list))
+        .route(ADVERTISEMENT, get(advertisements::one).delete(advertisements::forget))
+        .route(RESERVATIONS, post(reservations::reserve).get(reservations::list))
+        .route(RESERVATION, get(reservations::one).delete(reservations::release))
+        .route(ACTIVATE, post(reservations::activate))
+        .route(RENEW, post(reservations::renew))
+        .route(REJECT, post(reservations::reject))
+        .route(INSTRUCTIONS, get(instructions::level))
+        .route(EVENTS, get(events::stream))
+        .route(SNAPSHOT, get(administration::snapshot))
+        .route(END_RECOVERY, post(administration::end_recovery))
+        .route(CONFIRM_CLOCK, post(administration::confirm_clock))
+        .route(OPENAPI, get(openapi::serve))
         .fallback(nothing)
         .method_not_allowed_fallback(no_such_method)
-        .layer(from_fn_with_state(broker.clone(), around::around))
+        .with_state(broker)
+}
+
+/// Whether the broker lives and can decide, for a listener without TLS.
+pub fn probes(broker: Arc<Broker>) -> Router {
+    Router::new()
+        .route(HEALTHZ, get(health::alive))
+        .route(READYZ, get(health::ready))
         .with_state(broker)
 }
 

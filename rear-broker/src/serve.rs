@@ -1,28 +1,41 @@
-//! `rear-broker serve`: from a data directory and certificates to a broker that answers, and to its end.
+//! `rear-broker serve`: from a configuration to a broker that answers, and to its end.
 
+mod doors;
+
+use std::fs::DirBuilder;
 use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rear_api::problem::Names;
-use rear_store::clock::SystemClock;
+use rear_api::moment;
+use rear_engine::Timestamp;
+use rear_store::clock::{Clock, SystemClock};
 use rear_store::store::StartError;
-use rear_store::{Commit, FileError, RedbJournal, Settings, Store};
+use rear_store::{Commit, FileError, RedbJournal, Store};
 use thiserror::Error;
-use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, Semaphore, watch};
-use tracing::{error, info};
+use tokio::task::JoinHandle;
+use tracing::{error, info, warn};
 use uuid::Uuid;
 
-use crate::identity::Administrators;
-use crate::limits::MAX_CONNECTIONS;
+use crate::audit::{Audit, AuditError};
+use crate::config::{Config, ConfigErrors, Loaded};
+use crate::files::raise_limit;
+use crate::limits::{MAX_CONNECTIONS, MAX_OPERATORS};
 use crate::listen::Listener;
+use crate::log::{Log, LogError};
 use crate::metrics::Metrics;
-use crate::operations::{self, BindAddress};
-use crate::routes::{Broker, router};
+use crate::operations;
+use crate::reload::Changeable;
+use crate::routes::{Api, Broker, probes};
+use crate::supervisor::Supervisor;
 use crate::tls::{CredentialError, Credentials, Trust, watch as watch_certificates};
+use doors::Doors;
+
+pub(crate) use doors::Addresses;
 
 /// The ledger's file in the data directory.
 pub(crate) const LEDGER: &str = "ledger.redb";
@@ -33,26 +46,11 @@ const GRACE: Duration = Duration::from_secs(25);
 /// How often those who have not asked for long are forgotten.
 const TIDY_EVERY: Duration = Duration::from_mins(1);
 
-/// Everything that an operator decides.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Where the ledger is.
-    pub data: PathBuf,
-    /// Where the API listens.
-    pub address: SocketAddr,
-    /// Where `tls.crt`, `tls.key` and `ca.crt` are.
-    pub certificates: PathBuf,
-    /// Where the metrics are.
-    pub metrics: BindAddress,
-    /// How administrators are told from clusters.
-    pub administrators: Administrators,
-    /// What the store is told.
-    pub settings: Settings,
-    /// How a commit reaches the disk.
-    pub commit: Commit,
-    /// Whether requesters learn the names of clusters that they do not get.
-    pub names: Names,
-}
+/// 2026-01-01: this program did not exist before. A machine without a battery begins at 1970.
+const EARLIEST: Timestamp = Timestamp::from_seconds(1_767_225_600);
+
+/// Who may look into a data directory that is made here.
+const OWNERS_FOLDER: u32 = 0o700;
 
 /// Why the broker cannot serve, or cannot any more.
 #[derive(Debug, Error)]
@@ -75,78 +73,215 @@ pub enum ServeError {
     #[error("the certificates cannot be used")]
     Certificates(#[from] CredentialError),
     /// Nobody can be let in.
-    #[error("{address} cannot be listened on")]
+    #[error("{address} cannot be listened on (the key `{key}` names another place)")]
     Listen {
         /// Where.
         address: SocketAddr,
+        /// The key that says so.
+        key: &'static str,
         /// Why.
         source: std::io::Error,
     },
+    /// The audit log cannot be written.
+    #[error("the audit log cannot be opened")]
+    Audit(#[from] AuditError),
+    /// There is no log.
+    #[error("the log cannot be started")]
+    Log(#[from] LogError),
+    /// The clock of this machine is not set.
+    #[error(
+        "the clock of this machine shows {}: certificates and promises need the right time; set it (`timedatectl set-ntp true`) and start again",
+        moment::text(*.0)
+    )]
+    Clock(Timestamp),
     /// Signals cannot be received.
     #[error("signals cannot be received")]
     Signals(#[source] std::io::Error),
     /// The store has stopped while the broker ran: a restart recovers.
-    #[error("the store has stopped: {0}")]
+    #[error(
+        "the store has stopped: {0}; what was acknowledged is on the disk: set right what is wrong and start again"
+    )]
     Stopped(String),
 }
 
-/// Serves until it is told to stop, or the ledger fails.
-pub async fn serve(options: Options) -> Result<(), ServeError> {
-    let store = open(&options)?;
-    let trust = Arc::new(Trust::new(Credentials::read(&options.certificates)?));
-    let metrics = Arc::new(Metrics::new());
-    metrics.certificate_expires(trust.credentials().expires_at);
-    let (stop, stopping) = watch::channel(false);
-    let broker = Arc::new(Broker::new(store, options.names, metrics.clone(), stopping.clone()));
-    metrics.watch(&broker);
-    let address = options.address;
-    let socket = bind(address).await?;
-    let mut metrics_at = None;
-    if let BindAddress(Some(address)) = options.metrics {
-        let socket = bind(address).await?;
-        metrics_at = socket.local_addr().ok();
-        let router = operations::metrics(metrics.clone());
-        tokio::spawn(operations::run(socket, router, stopping.clone()));
-    }
-    let listening = socket.local_addr().unwrap_or(address);
-    let listener = Listener {
-        socket,
-        trust: trust.clone(),
-        administrators: Arc::new(options.administrators.clone()),
-        router: router(broker.clone()),
-        connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
-        metrics: metrics.clone(),
-        stopping,
-    };
-    let reload = Arc::new(Notify::new());
-    let certificates = options.certificates.clone();
-    let reloading = tokio::spawn(watch_certificates(trust, certificates, metrics, reload.clone()));
-    let tidying = tokio::spawn(tidy(broker.clone()));
-    let metrics_at = metrics_at.map_or_else(|| "nowhere".to_owned(), |at| at.to_string());
-    info!(address = %listening, metrics = metrics_at, data = %options.data.display(), "serving");
-    let running = tokio::spawn(listener.run());
-    let reason = wait_for_the_end(&broker, &reload).await;
-    // Receivers are there as long as anyone listens.
-    stop.send_replace(true);
-    if tokio::time::timeout(GRACE, running).await.is_err() {
-        error!("some requests took too long to finish");
-    }
-    reloading.abort();
-    tidying.abort();
+/// Serves until it is told to stop, or the ledger fails. `again` reads the configuration once more.
+pub async fn serve<F>(loaded: Loaded, again: F) -> Result<(), ServeError>
+where
+    F: Fn() -> Result<Loaded, ConfigErrors>,
+{
+    let log = Log::start(&loaded.config)?;
+    warn_about(&loaded);
+    let mut config = loaded.config;
+    let signals = Signals::listen()?;
+    let house = House::build(&config, log).await?;
+    let supervisor = Supervisor::of_this_process();
+    supervisor.ready();
+    let reason = house.stay_open(signals, &mut config, again, &supervisor).await;
+    supervisor.stopping();
+    house.close().await;
     info!("stopped");
     reason
 }
 
-async fn bind(address: SocketAddr) -> Result<TcpListener, ServeError> {
-    let socket = TcpListener::bind(address).await;
-    socket.map_err(|source| ServeError::Listen { address, source })
+/// What is allowed, and probably not meant.
+fn warn_about(loaded: &Loaded) {
+    if loaded.config.leader_elect {
+        warn!("leader-elect means nothing with the http interface");
+    }
+    for name in &loaded.unknown_variables {
+        warn!(name, "a variable in the environment looks like a key and is none");
+    }
 }
 
-fn open(options: &Options) -> Result<Store, ServeError> {
-    let data = |source| ServeError::Data { path: options.data.clone(), source };
-    std::fs::create_dir_all(&options.data).map_err(data)?;
-    let journal = open_ledger(&options.data.join(LEDGER), options.commit)?;
-    Ok(Store::start(journal, options.settings.clone(), SystemClock::default())?)
+/// Everything that runs while the broker serves.
+pub(crate) struct House {
+    pub(crate) addresses: Addresses,
+    changeable: Changeable,
+    reload_certificates: Arc<Notify>,
+    /// Turns true when nothing more is accepted.
+    stop: watch::Sender<bool>,
+    /// Turns true when everything that was accepted is answered.
+    over: watch::Sender<bool>,
+    api: JoinHandle<()>,
+    others: Vec<JoinHandle<()>>,
+}
+
+impl House {
+    pub(crate) async fn build(config: &Config, log: Log) -> Result<Self, ServeError> {
+        raise_limit();
+        check_clock(SystemClock::default().read().wall)?;
+        let certificates = config.certificates();
+        let administrators = Arc::new(config.administrators());
+        let trust = Arc::new(Trust::new(Credentials::read(&certificates)?));
+        let audit = Audit::open(config.audit_log.as_deref())?;
+        let store = open(config)?;
+        let metrics = Arc::new(Metrics::new());
+        metrics.certificate_expires(trust.credentials().expires_at);
+        let (stop, stopping) = watch::channel(false);
+        let (over, is_over) = watch::channel(false);
+        let broker = Arc::new(Broker::new(
+            store,
+            config.names(),
+            metrics.clone(),
+            stopping.clone(),
+            config.rate_limit(),
+            audit.clone(),
+        ));
+        metrics.watch(&broker, config.metrics_per_cluster);
+        let doors = Doors::open(config).await?;
+        let addresses = doors.addresses(config.address());
+        let Doors { api, metrics: metrics_at, probes: probes_at, operations } = doors;
+        let listener = |socket, places, stopping: &watch::Receiver<bool>| Listener {
+            socket,
+            trust: trust.clone(),
+            administrators: administrators.clone(),
+            answers: (),
+            connections: Arc::new(Semaphore::new(places)),
+            metrics: metrics.clone(),
+            stopping: stopping.clone(),
+        };
+        let plain = |socket, router| tokio::spawn(operations::run(socket, router, is_over.clone()));
+        let mut others = Vec::new();
+        others.extend(metrics_at.map(|door| plain(door, operations::metrics(metrics.clone()))));
+        others.extend(probes_at.map(|door| plain(door, probes(broker.clone()))));
+        others.extend(operations.map(|door| {
+            tokio::spawn(show_pages(listener(door, MAX_OPERATORS, &is_over), broker.clone()))
+        }));
+        let api = listener(api, MAX_CONNECTIONS, &stopping).answered_by(Api::new(broker.clone()));
+        let reload_certificates = Arc::new(Notify::new());
+        let watching =
+            watch_certificates(trust.clone(), certificates, metrics, reload_certificates.clone());
+        others.extend([tokio::spawn(watching), tokio::spawn(tidy(broker.clone()))]);
+        addresses.tell(&config.data);
+        let api = tokio::spawn(api.run());
+        let changeable = Changeable { broker, log, audit };
+        Ok(Self { addresses, changeable, reload_certificates, stop, over, api, others })
+    }
+
+    /// Until a signal, or the end of the store.
+    pub(crate) async fn stay_open<F>(
+        &self,
+        mut signals: Signals,
+        config: &mut Config,
+        again: F,
+        supervisor: &Supervisor,
+    ) -> Result<(), ServeError>
+    where
+        F: Fn() -> Result<Loaded, ConfigErrors>,
+    {
+        let broker = &self.changeable.broker;
+        let mut health = broker.store.health();
+        let mut alive = std::pin::pin!(supervisor.keep_alive(broker));
+        loop {
+            tokio::select! {
+                _ = signals.terminate.recv() => return Ok(()),
+                _ = signals.interrupt.recv() => return Ok(()),
+                _ = signals.hang_up.recv() => {
+                    self.reload_certificates.notify_one();
+                    self.changeable.take(config, again()).await;
+                }
+                failed = health.wait_for(|health| health.failure.is_some()) => {
+                    let why = failed.ok().and_then(|health| health.failure.clone());
+                    return Err(ServeError::Stopped(why.unwrap_or_default()));
+                }
+                () = &mut alive => {}
+            }
+        }
+    }
+
+    /// Finishes what was accepted; the operator's listeners tell of it to the end.
+    pub(crate) async fn close(self) {
+        // Receivers are there as long as anyone listens.
+        self.stop.send_replace(true);
+        if tokio::time::timeout(GRACE, self.api).await.is_err() {
+            error!("some requests took too long to finish");
+        }
+        self.over.send_replace(true);
+        for other in self.others {
+            other.abort();
+        }
+    }
+}
+
+/// The signals that mean something.
+pub(crate) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    pub(crate) fn listen() -> Result<Self, ServeError> {
+        let listen = |kind| signal(kind).map_err(ServeError::Signals);
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            hang_up: listen(SignalKind::hangup())?,
+        })
+    }
+}
+
+/// The pages: for anyone who is on this machine if only this machine reaches them, else for administrators.
+async fn show_pages(listener: Listener<()>, broker: Arc<Broker>) {
+    let at = listener.socket.local_addr();
+    if at.is_ok_and(|at| at.ip().is_loopback()) {
+        let pages = operations::pages_nearby(broker);
+        return operations::run(listener.socket, pages, listener.stopping).await;
+    }
+    listener.answered_by(operations::ForAdministrators(operations::pages(broker))).run().await;
+}
+
+/// A clock that is not set is told at once: certificates would be refused without a word.
+fn check_clock(wall: Timestamp) -> Result<(), ServeError> {
+    if wall < EARLIEST { Err(ServeError::Clock(wall)) } else { Ok(()) }
+}
+
+fn open(config: &Config) -> Result<Store, ServeError> {
+    let data = |source| ServeError::Data { path: config.data.clone(), source };
+    let mut folders = DirBuilder::new();
+    folders.recursive(true).mode(OWNERS_FOLDER).create(&config.data).map_err(data)?;
+    let journal = open_ledger(&config.data.join(LEDGER), config.durability.0)?;
+    Ok(Store::start(journal, config.settings(), SystemClock::default())?)
 }
 
 fn open_ledger(path: &Path, commit: Commit) -> Result<RedbJournal, FileError> {
@@ -161,27 +296,5 @@ async fn tidy(broker: Arc<Broker>) {
     loop {
         tokio::time::sleep(TIDY_EVERY).await;
         broker.tidy();
-    }
-}
-
-/// A signal, or the end of the store.
-async fn wait_for_the_end(broker: &Broker, reload: &Notify) -> Result<(), ServeError> {
-    let listen = |kind| signal(kind).map_err(ServeError::Signals);
-    let (mut terminate, mut interrupt, mut hang_up) = (
-        listen(SignalKind::terminate())?,
-        listen(SignalKind::interrupt())?,
-        listen(SignalKind::hangup())?,
-    );
-    let mut health = broker.store.health();
-    loop {
-        tokio::select! {
-            _ = terminate.recv() => return Ok(()),
-            _ = interrupt.recv() => return Ok(()),
-            _ = hang_up.recv() => reload.notify_one(),
-            failed = health.wait_for(|health| health.failure.is_some()) => {
-                let why = failed.ok().and_then(|health| health.failure.clone());
-                return Err(ServeError::Stopped(why.unwrap_or_default()));
-            }
-        }
     }
 }

@@ -21,6 +21,8 @@ use crate::fleet::Fleet;
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
 
+pub use advertise::refreshment;
+
 /// Decides one command. The same fleet, command and time always give the same decision; nothing is
 /// changed before [`Fleet::apply`].
 pub fn decide(fleet: &Fleet, command: Command, now: Timestamp) -> Result<Decision, Refusal> {

@@ -103,7 +103,7 @@ pub enum Happening {
     Renewed,
     /// It was given back.
     Ended(Ending),
-    /// After a restore, a promise that only its provider knew is in the ledger again.
+    /// After a restore, a promise that only its provider knew, or its later end, is in the ledger again.
     Adopted,
     /// A cluster has not advertised for too long.
     BecameStale,

@@ -138,6 +138,27 @@ impl Fleet {
         self.listening_since
     }
 
+    /// From now on the limits of time of another policy count. Weights, strategy, share of cost and currency stay: the
+    /// index rests on them.
+    pub fn keep_time_by(&mut self, policy: &Policy) {
+        let Policy {
+            weights: _,
+            strategy: _,
+            cost_share: _,
+            currency: _,
+            stale_after,
+            requester_gone_after,
+            default_duration,
+            max_duration,
+            ended_kept_for,
+        } = *policy;
+        self.policy.stale_after = stale_after;
+        self.policy.requester_gone_after = requester_gone_after;
+        self.policy.default_duration = default_duration;
+        self.policy.max_duration = max_duration;
+        self.policy.ended_kept_for = ended_kept_for;
+    }
+
     /// The operator's rules.
     #[must_use]
     pub fn policy(&self) -> &Policy {

@@ -11,6 +11,7 @@
 //! whole, so that no row can be missing.
 
 mod inspect;
+mod receive;
 mod restore;
 mod save;
 
@@ -29,6 +30,7 @@ use crate::records::{MAX_RECORD, Table};
 use crate::rows::ReadRows;
 
 pub use inspect::{Inspected, inspect};
+pub use receive::{ReceiveError, receive};
 pub use restore::{RestoreError, Restored, restore};
 pub use save::{SaveError, save};
 

@@ -20,6 +20,7 @@ mod migrate;
 mod news;
 pub mod records;
 pub mod redb;
+mod refreshments;
 mod rows;
 pub mod settings;
 mod steps;

@@ -1,15 +1,30 @@
 //! What the writer has done since it began, for whoever watches it.
 
+mod distribution;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rear_engine::reservation::{Ending, Release};
-use rear_engine::{Change, Happening};
+use rear_engine::{Change, Duration, Happening};
 
 use crate::journal::Batch;
 
-/// Counts that only grow.
-#[derive(Debug, Default)]
+pub use distribution::Distributed;
+use distribution::Distribution;
+
+/// How many commands shared a commit: from one to all that may wait.
+const BATCH_BOUNDS: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 4096];
+
+/// How many microseconds a commit took: from a fast disk to one that fails.
+const COMMIT_BOUNDS: &[u64] =
+    &[250, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 5_000_000];
+
+/// Counts of what the writer has done, and of what waits for it.
+#[derive(Debug)]
 pub struct Meters {
+    waiting: AtomicU64,
+    batches: Distribution,
+    commit_micros: Distribution,
     commits: AtomicU64,
     changes: AtomicU64,
     failed_commits: AtomicU64,
@@ -41,7 +56,60 @@ pub struct Counted {
     pub retired: u64,
 }
 
+impl Default for Meters {
+    fn default() -> Self {
+        let zero = AtomicU64::default;
+        Self {
+            waiting: zero(),
+            batches: Distribution::new(BATCH_BOUNDS),
+            commit_micros: Distribution::new(COMMIT_BOUNDS),
+            commits: zero(),
+            changes: zero(),
+            failed_commits: zero(),
+            granted: zero(),
+            expired: zero(),
+            requesters_gone: zero(),
+            became_stale: zero(),
+            retired: zero(),
+        }
+    }
+}
+
 impl Meters {
+    /// How many commands wait for the writer.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// How many commands each commit was shared by.
+    #[must_use]
+    pub fn batches(&self) -> Distributed {
+        self.batches.read()
+    }
+
+    /// How many microseconds each commit took.
+    #[must_use]
+    pub fn commit_micros(&self) -> Distributed {
+        self.commit_micros.read()
+    }
+
+    /// One more waits for the writer.
+    pub(crate) fn queued(&self) {
+        add(&self.waiting, 1);
+    }
+
+    /// So many wait no longer.
+    pub(crate) fn taken(&self, count: usize) {
+        self.waiting.fetch_sub(count as u64, Ordering::Relaxed);
+    }
+
+    /// A commit has succeeded, for so many commands, in this time.
+    pub(crate) fn shared_by(&self, commands: usize, took: Duration) {
+        self.batches.add(commands as u64);
+        self.commit_micros.add(u64::try_from(took.as_nanos() / 1000).unwrap_or(0));
+    }
+
     /// The counts at this moment.
     #[must_use]
     pub fn read(&self) -> Counted {

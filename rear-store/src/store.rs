@@ -17,9 +17,10 @@ use crate::journal::{Journal, JournalError, Reader};
 use crate::meters::Meters;
 use crate::news::{News, Subscribers};
 use crate::position::{EventId, Position};
+use crate::refreshments::Refreshments;
 use crate::settings::Settings;
 use crate::timekeeper::Alarm;
-use crate::view::View;
+use crate::view::{MAX_PAGE, Tally, View};
 use crate::writer::{Reply, Submission, Work, Writer};
 
 /// How many commands may wait. More would wait longer than a client does.
@@ -80,6 +81,7 @@ pub enum StartError {
 /// What the writer and the readers share.
 pub(crate) struct Shared {
     pub(crate) view: RwLock<View>,
+    pub(crate) refreshments: Refreshments,
     pub(crate) subscribers: Subscribers,
     pub(crate) health: watch::Sender<Health>,
     pub(crate) meters: Meters,
@@ -124,9 +126,31 @@ impl Store {
         self.wait_for(|reply| Work::Decide(Submission { command, reply }))
     }
 
+    /// Takes an advertisement that says what is known already and need not become durable: readers see it
+    /// at once, and nobody waits. Any other command is given back, to be submitted.
+    pub fn refresh(&self, command: Command) -> Result<(), Command> {
+        let Command::Advertise { cluster, advertisement, holding } = command else {
+            return Err(command);
+        };
+        let mut view = self.shared.view.write().unwrap_or_else(PoisonError::into_inner);
+        let works = self.shared.health.borrow().failure.is_none();
+        if works && view.refresh(&cluster, &advertisement, holding.as_deref()) {
+            // Under the same lock, so that the writer finds the word that readers saw last.
+            self.shared.refreshments.put(cluster, advertisement);
+            return Ok(());
+        }
+        Err(Command::Advertise { cluster, advertisement, holding })
+    }
+
     /// Someone has looked: the wall clock is right, however far it jumped.
     pub fn confirm_clock(&self) -> Result<Answer, SubmitError> {
         self.wait_for(Work::ConfirmClock)
+    }
+
+    /// From now on these settings count, as far as they can change while the writer runs: limits of time, retention of
+    /// events, priorities. How clusters are scored stays.
+    pub fn reconfigure(&self, settings: Settings) -> Result<Answer, SubmitError> {
+        self.wait_for(|reply| Work::Reconfigure(Box::new(settings), reply))
     }
 
     fn wait_for(&self, work: impl FnOnce(Reply) -> Work) -> Result<Answer, SubmitError> {
@@ -139,14 +163,19 @@ impl Store {
     }
 
     fn send(&self, work: Work) {
+        self.shared.meters.queued();
         let sent = match &self.queue {
             Some(queue) => queue.try_send(work),
             None => Err(TrySendError::Disconnected(work)),
         };
         match sent {
             Ok(()) => {}
-            Err(TrySendError::Full(work)) => work.answer(Err(SubmitError::Overloaded)),
+            Err(TrySendError::Full(work)) => {
+                self.shared.meters.taken(1);
+                work.answer(Err(SubmitError::Overloaded));
+            }
             Err(TrySendError::Disconnected(work)) => {
+                self.shared.meters.taken(1);
                 work.answer(Err(self.stopped("it was closed")));
             }
         }
@@ -160,6 +189,26 @@ impl Store {
     /// nobody before it is dropped.
     pub fn view(&self) -> RwLockReadGuard<'_, View> {
         self.shared.view.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The fleet in numbers, also of each cluster if that is wanted. Many clusters are looked at page by page, so that no
+    /// commit waits for all of them: the sums are of a moment, about.
+    #[must_use]
+    pub fn tally(&self, each: bool) -> Tally {
+        let mut tally = Tally::default();
+        let mut cursor = None;
+        loop {
+            let view = self.view();
+            // A cursor of this process cannot be of another incarnation.
+            let Ok(page) = view.clusters(cursor.as_ref(), MAX_PAGE) else { return tally };
+            for cluster in &page.items {
+                tally.add(view.fleet(), cluster, view.now(), each);
+            }
+            cursor = page.next;
+            if cursor.is_none() {
+                return tally;
+            }
+        }
     }
 
     /// Wakes whoever waits for news: of one cluster, or of everything.

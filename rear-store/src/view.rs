@@ -6,11 +6,17 @@
 
 mod list;
 mod recent;
+mod tally;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use rear_engine::advertisement::Holding;
 use rear_engine::fleet::Divergence;
-use rear_engine::{Change, ClusterId, Fleet, Phase, Reservation, ReservationId, Timestamp};
+use rear_engine::{
+    Advertisement, Change, ClusterId, Fleet, Phase, Policy, Reservation, ReservationId, Timestamp,
+    refreshment,
+};
 use rustc_hash::FxHashMap;
 
 use crate::journal::Batch;
@@ -20,6 +26,7 @@ use crate::records::meta::Meta;
 pub use list::{Cursor, CursorError, MAX_PAGE, MAX_SCANNED, Page, PhaseName, Query, Side};
 pub use recent::{RECENT, Told};
 pub(crate) use recent::{Recent, concerned};
+pub use tally::{Amounts, State, Sum, Tally};
 
 /// A durable state with its indexes.
 #[derive(Debug)]
@@ -137,13 +144,34 @@ impl View {
         self.trimmed_through
     }
 
+    /// What happened last, the newest first: as much as is at hand.
+    pub fn latest(&self) -> impl Iterator<Item = &Arc<Told>> {
+        self.recent.latest()
+    }
+
     pub(crate) fn recent(&self) -> &Recent {
         &self.recent
+    }
+
+    /// The operator has changed the limits of time.
+    pub(crate) fn keep_time_by(&mut self, policy: &Policy) {
+        self.fleet.keep_time_by(policy);
     }
 
     /// Time has passed.
     pub(crate) fn pass(&mut self, now: Timestamp) {
         self.now = now;
+    }
+
+    /// Notes that a cluster said the same again, if it did and that need not be durable.
+    pub(crate) fn refresh(
+        &mut self,
+        cluster: &ClusterId,
+        advertisement: &Advertisement,
+        holding: Option<&[Holding]>,
+    ) -> bool {
+        refreshment(&self.fleet, cluster, advertisement, holding, self.now)
+            .is_some_and(|change| self.fleet.apply(change).is_ok())
     }
 
     /// Follows a batch that is durable, or needs not be. Returns whom it concerns.

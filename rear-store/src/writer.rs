@@ -21,6 +21,7 @@ use crate::journal::{Journal, Reader};
 use crate::meters::Meters;
 use crate::news::Subscribers;
 use crate::position::Position;
+use crate::refreshments::Refreshments;
 use crate::settings::Settings;
 use crate::store::{Answer, Health, Shared, StartError, SubmitError};
 use crate::timekeeper::{Reading, Timekeeper};
@@ -52,21 +53,22 @@ pub(crate) struct Submission {
 pub(crate) enum Work {
     Decide(Submission),
     ConfirmClock(Reply),
+    Reconfigure(Box<Settings>, Reply),
 }
 
 impl Work {
     pub(crate) fn answer(self, outcome: Result<Answer, SubmitError>) {
         match self {
-            Self::Decide(Submission { reply, .. }) | Self::ConfirmClock(reply) => {
-                reply.tell(outcome);
-            }
+            Self::Decide(Submission { reply, .. })
+            | Self::ConfirmClock(reply)
+            | Self::Reconfigure(_, reply) => reply.tell(outcome),
         }
     }
 
     fn weight(&self) -> usize {
         match self {
             Self::Decide(submission) => weight(&submission.command),
-            Self::ConfirmClock(_) => order::RECORD,
+            Self::ConfirmClock(_) | Self::Reconfigure(..) => order::RECORD,
         }
     }
 }
@@ -100,6 +102,7 @@ impl Writer {
         let trimming = Trimming::load(settings.events, journal.reader(), meta.trimmed_through)?;
         let shared = Arc::new(Shared {
             view: RwLock::new(View::new(fleet.clone(), &meta, now)),
+            refreshments: Refreshments::default(),
             subscribers: Subscribers::new(meta.position),
             health: watch::Sender::new(Health::default()),
             meters: Meters::default(),
@@ -139,7 +142,7 @@ impl Writer {
     fn run(&mut self, waiting: &Receiver<Work>) {
         if let Err(why) = self.catch_up().and_then(|()| self.work(waiting)) {
             self.shared.health.send_modify(|health| health.failure = Some(why.clone()));
-            refuse_rest(waiting, &why);
+            refuse_rest(waiting, &why, &self.shared.meters);
         }
     }
 
@@ -161,6 +164,7 @@ impl Writer {
                 Err(RecvTimeoutError::Timeout) => Vec::new(),
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
+            self.shared.meters.taken(work.len());
             self.process(work)?;
         }
     }
@@ -191,8 +195,9 @@ fn take_waiting(first: Work, waiting: &Receiver<Work>) -> Vec<Work> {
 }
 
 /// Nobody waits for a store that has stopped.
-fn refuse_rest(waiting: &Receiver<Work>, why: &str) {
+fn refuse_rest(waiting: &Receiver<Work>, why: &str, meters: &Meters) {
     while let Ok(work) = waiting.try_recv() {
+        meters.taken(1);
         work.answer(Err(SubmitError::Stopped(why.to_owned())));
     }
 }

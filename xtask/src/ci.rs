@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::failed::Failed;
 use crate::invocation::Invocation;
 use crate::stopwatch::{Elapsed, Stopwatch};
-use crate::{test, tidy};
+use crate::{features, test, tidy};
 
 struct Step {
     name: &'static str,
@@ -23,6 +23,7 @@ const STEPS: &[Step] = &[
                 .run(root)
         },
     },
+    Step { name: "features", run: features::run },
     // Advisories need their database from the network: the hosted workflow checks them.
     Step {
         name: "dependencies",

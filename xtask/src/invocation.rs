@@ -27,6 +27,12 @@ impl Invocation {
         self
     }
 
+    /// Arguments as they were given to this program.
+    pub(crate) fn with(mut self, arguments: &[String]) -> Self {
+        self.words.extend_from_slice(arguments);
+        self
+    }
+
     /// Prints the line, then runs it with its output streaming to the terminal.
     pub(crate) fn run(&self, root: &Path) -> Result<(), Failed> {
         println!("   {self}");

@@ -1,14 +1,16 @@
-//! The project's own commands, reached as `cargo xtask …`: test, setup, tidy, ci.
+//! The project's own commands, reached as `cargo xtask …`: test, setup, tidy, ci, playground.
 
 #![expect(clippy::print_stdout, reason = "a command-line program talks on standard output")]
 
 mod ci;
 mod failed;
+mod features;
 mod fuzz_corpus;
 mod go;
 mod invocation;
 #[cfg(test)]
 mod planted;
+mod playground;
 mod root;
 mod setup;
 mod small_disk;
@@ -41,6 +43,12 @@ enum Command {
     Tidy,
     /// Run every check of a change: format, lints, tidy, dependencies, docs, all tests
     Ci,
+    /// Clusters with agents and a broker, to try things: up, status, certs, reserve, down
+    Playground {
+        /// What to do, such as `up --clusters 3`
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -57,6 +65,7 @@ fn dispatch(command: &Command) -> Result<(), Failed> {
         Command::Setup => setup::run(&root),
         Command::Tidy => tidy::run(&root),
         Command::Ci => ci::run(&root),
+        Command::Playground { arguments } => playground::run(&root, arguments),
     }
 }
 
@@ -79,5 +88,13 @@ mod tests {
         };
         assert!(!asked(&["xtask", "test"]));
         assert!(asked(&["xtask", "test", "--require-all"]));
+    }
+
+    #[test]
+    fn what_the_playground_is_asked_is_handed_on() {
+        match Command::parse_from(["xtask", "playground", "up", "--clusters", "2"]) {
+            Command::Playground { arguments } => assert_eq!(arguments, ["up", "--clusters", "2"]),
+            _ => panic!("expected the playground"),
+        }
     }
 }

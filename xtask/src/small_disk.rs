@@ -7,8 +7,10 @@ use crate::invocation::Invocation;
 /// Makes a small file system and runs a command on it.
 const SCRIPT: &str = "sh xtask/small-disk.sh";
 
-const TEST: &str =
-    "cargo test --locked --package rear-store --features small-disk --test small_disk";
+const TESTS: [&str; 2] = [
+    "cargo test --locked --package rear-store --features small-disk --test small_disk",
+    "cargo test --locked --package rear-broker --features small-disk --test broker -- failing_disks::",
+];
 
 pub(crate) fn requirement(root: &Path) -> Result<(), String> {
     match Invocation::new(&format!("{SCRIPT} true")).output(root) {
@@ -23,6 +25,10 @@ pub(crate) fn requirement(root: &Path) -> Result<(), String> {
 /// Built first, outside: the small file system is for the ledger alone.
 #[expect(clippy::unnecessary_wraps, reason = "the type that every list of commands has")]
 pub(crate) fn commands(_root: &Path) -> Result<Vec<Invocation>, String> {
-    let build = Invocation::new(&format!("{TEST} --no-run"));
-    Ok(vec![build, Invocation::new(&format!("{SCRIPT} {TEST}"))])
+    let build = |test: &str| {
+        let (command, _filter) = test.split_once(" -- ").unwrap_or((test, ""));
+        Invocation::new(&format!("{command} --no-run"))
+    };
+    let run = |test: &str| Invocation::new(&format!("{SCRIPT} {test}"));
+    Ok(TESTS.iter().flat_map(|test| [build(test), run(test)]).collect())
 }

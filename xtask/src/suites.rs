@@ -8,7 +8,9 @@ use crate::fuzz_corpus;
 use crate::invocation::Invocation;
 use crate::small_disk;
 use crate::testbed;
-use crate::tools::{self, CURL, OPENSSL};
+use crate::tools::{
+    self, CHROMEDRIVER, CHROMIUM, CURL, FAKETIME, OPENSSL, PROMTOOL, SYSTEMD_ANALYZE,
+};
 
 /// A set of tests that passes or fails as one.
 pub(crate) struct Suite {
@@ -51,7 +53,40 @@ pub(crate) const ALL: &[Suite] = &[
         commands: |_| {
             one_command(
                 "cargo test --locked --package rear-broker --features clients --test broker -- \
-                 authority counts upkeep curl sessions",
+                 authority development upkeep curl sessions",
+            )
+        },
+    },
+    Suite {
+        name: "browser",
+        shows: "the dashboard shows what happens, to everyone, in a real browser",
+        requirement: |root| tools::require(root, &[&CHROMIUM, &CHROMEDRIVER, &CURL]),
+        commands: |_| {
+            one_command(
+                "cargo test --locked --package rear-broker --features browser --test broker -- \
+                 dashboard::",
+            )
+        },
+    },
+    Suite {
+        name: "operations",
+        shows: "systemd accepts the broker's unit, promtool its metrics; a clock at 1970 is told",
+        requirement: |root| tools::require(root, &[&SYSTEMD_ANALYZE, &PROMTOOL, &FAKETIME]),
+        commands: |_| {
+            one_command(
+                "cargo test --locked --package rear-broker --features operations --test broker -- \
+                 operators::",
+            )
+        },
+    },
+    Suite {
+        name: "crowd",
+        shows: "ten thousand idle connections cost the broker at most 32 KiB each",
+        requirement: many_files,
+        commands: |_| {
+            one_command(
+                "cargo test --locked --package rear-broker --features crowd --test broker -- \
+                 crowd::",
             )
         },
     },
@@ -88,6 +123,16 @@ pub(crate) const ALL: &[Suite] = &[
         requirement: testbed::cluster_is_there,
         commands: |_| one_command(&testbed_tests("whole_clusters::")),
     },
+    Suite {
+        name: "agent",
+        shows: "the Kubernetes agent on real API servers: requests, promises, peering, kills",
+        requirement: testbed::api_server_is_there,
+        commands: |_| {
+            one_command(
+                "cargo test --locked --package rear-agent --features clusters --test clusters",
+            )
+        },
+    },
 ];
 
 /// The testbed's tests on servers, which are one binary, as far as the filter lets them through.
@@ -100,6 +145,22 @@ fn testbed_tests(filter: &str) -> String {
 #[expect(clippy::unnecessary_wraps, reason = "the type that every requirement has")]
 fn rust_alone(_root: &Path) -> Result<(), String> {
     Ok(())
+}
+
+/// Ten thousand connections at either end, and whatever else is open.
+const MANY_FILES: u64 = 12_000;
+
+fn many_files(_root: &Path) -> Result<(), String> {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let files = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    match files {
+        Some(files) if files < MANY_FILES => {
+            Err(format!("a process may open {files} files: raise that with `ulimit -n 20000`"))
+        }
+        Some(_) => Ok(()),
+        None => Err("how many files may be open is not known here: run it on Linux".to_owned()),
+    }
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the type that every list of commands has")]

@@ -86,6 +86,46 @@ pub(crate) const OPENSSL: Tool = Tool {
     install: Install::Debian("openssl"),
 };
 
+pub(crate) const PROMTOOL: Tool = Tool {
+    name: "promtool",
+    version: Version::Any,
+    why: "judges the form of the broker's metrics",
+    check: "promtool --version",
+    install: Install::Debian("prometheus"),
+};
+
+pub(crate) const SYSTEMD_ANALYZE: Tool = Tool {
+    name: "systemd-analyze",
+    version: Version::Any,
+    why: "judges the broker's unit",
+    check: "systemd-analyze --version",
+    install: Install::Debian("systemd"),
+};
+
+pub(crate) const FAKETIME: Tool = Tool {
+    name: "faketime",
+    version: Version::Any,
+    why: "sets the clock of one program, such as to 1970",
+    check: "faketime --version",
+    install: Install::Debian("faketime"),
+};
+
+pub(crate) const CHROMIUM: Tool = Tool {
+    name: "chromium",
+    version: Version::Any,
+    why: "shows the dashboard",
+    check: "chromium --version",
+    install: Install::Debian("chromium"),
+};
+
+pub(crate) const CHROMEDRIVER: Tool = Tool {
+    name: "chromedriver",
+    version: Version::Any,
+    why: "drives the browser in tests",
+    check: "chromedriver --version",
+    install: Install::Debian("chromium-driver"),
+};
+
 pub(crate) const CARGO_FUZZ: Tool = Tool {
     name: "cargo-fuzz",
     version: Version::Exactly("0.13.2"),
@@ -106,8 +146,26 @@ pub(crate) const GO: Tool = Tool {
     ),
 };
 
+/// These tools look at a few files: to optimise them takes far longer than they run.
+const QUICKLY_BUILT: &str = "--config profile.release.opt-level=0 \
+     --config profile.release.lto=false --config profile.release.codegen-units=16";
+
 /// Everything `cargo xtask setup` installs, in this order.
-pub(crate) const ALL: &[Tool] = &[RUSTFMT, CLIPPY, CARGO_DENY, CURL, OPENSSL, CXX, CARGO_FUZZ, GO];
+pub(crate) const ALL: &[Tool] = &[
+    RUSTFMT,
+    CLIPPY,
+    CARGO_DENY,
+    CURL,
+    OPENSSL,
+    SYSTEMD_ANALYZE,
+    PROMTOOL,
+    FAKETIME,
+    CXX,
+    CHROMIUM,
+    CHROMEDRIVER,
+    CARGO_FUZZ,
+    GO,
+];
 
 impl Tool {
     /// The name, with the version where one is asked for.
@@ -151,7 +209,7 @@ impl Tool {
                     Version::Any => String::new(),
                 };
                 let install = format!("cargo install --locked --force {} {pin}", self.name);
-                vec![Invocation::new(&install)]
+                vec![Invocation::new(&format!("{install} {QUICKLY_BUILT}"))]
             }
             Install::Debian(package) => vec![
                 Invocation::new("apt-get update"),
@@ -255,7 +313,9 @@ mod tests {
     #[test]
     fn each_kind_of_tool_has_its_way_of_installing() {
         assert_eq!(lines(&CLIPPY), ["rustup component add clippy"]);
-        assert_eq!(lines(&MISSING), ["cargo install --locked --force sundial --version =1.2.3"]);
+        let [install] = &lines(&MISSING)[..] else { panic!("one command") };
+        assert!(install.starts_with("cargo install --locked --force sundial --version =1.2.3 "));
+        assert!(install.ends_with("--config profile.release.codegen-units=16"), "{install}");
         assert_eq!(
             lines(&CXX),
             ["apt-get update", "apt-get install --yes --no-install-recommends g++"]

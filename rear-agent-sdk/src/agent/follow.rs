@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 use tracing::{info, warn};
 
+use super::backoff::Backoff;
 use super::{Agent, Parts, Wish};
 use crate::communicator::{Level, Reservation, Role};
 use crate::error::{Chain, Error};
@@ -21,6 +22,7 @@ pub(super) struct Follower {
     watch: Watch,
     wish: mpsc::Sender<Wish>,
     pause: Duration,
+    backoff: Backoff,
     /// The life of the ledger in which the broker has been told what is kept.
     told_in: Option<u64>,
 }
@@ -29,19 +31,23 @@ impl Follower {
     pub(super) fn new(agent: &Agent, role: Role, wish: mpsc::Sender<Wish>) -> Self {
         let parts = agent.parts.clone();
         let watch = Watch::new(parts.communicator.clone(), role);
-        Self { parts, role, watch, wish, pause: agent.pause, told_in: None }
+        let (pause, backoff) = (agent.pause, Backoff::new(agent.pause));
+        Self { parts, role, watch, wish, pause, backoff, told_in: None }
     }
 
     /// Until the communicator is closed.
     pub(super) async fn run(&mut self) -> Result<Infallible, Error> {
-        let mut unfinished: Option<Level> = None;
+        let mut last: Option<Level> = None;
+        let mut unfinished = false;
         loop {
-            let level = match unfinished.take() {
+            let level = match last.take() {
                 None => self.watch.next().await,
-                // News replaces what could not be done; without news it is tried again.
+                // News replaces what was known; without news it is looked at again when it could not be done, or was
+                // undone.
                 Some(level) => tokio::select! {
                     news = self.watch.next() => news,
-                    () = sleep(self.pause) => Ok(level),
+                    () = sleep(self.pause), if unfinished => Ok(level),
+                    () = self.parts.handler.disturbed(self.role) => Ok(level),
                 },
             };
             let level = match level {
@@ -49,13 +55,17 @@ impl Follower {
                 Err(error) => Err(error),
             };
             match level {
-                Ok(level) => unfinished = (!self.reconcile(&level).await).then_some(level),
+                Ok(level) => {
+                    self.backoff.worked();
+                    unfinished = !self.reconcile(&level).await;
+                    last = Some(level);
+                }
                 Err(Error::Closed) => return Err(Error::Closed),
                 // A broker of the earlier system tells providers only.
                 Err(Error::Unsupported { .. }) => return pending().await,
                 Err(error) => {
                     warn!(role = %self.role, error = %Chain(&error), remedy = error.remedy(), "no instructions");
-                    sleep(self.pause).await;
+                    sleep(self.backoff.failed(&error)).await;
                 }
             }
         }

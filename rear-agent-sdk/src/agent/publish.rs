@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 use tracing::{debug, warn};
 
+use super::backoff::Backoff;
 use super::{Agent, Parts, Schedule, Wish};
 use crate::clock::now;
 use crate::collector::{Order, Snapshot};
@@ -19,7 +20,9 @@ pub(super) struct Publisher {
     parts: Arc<Parts>,
     schedule: Schedule,
     debounce: Duration,
-    pause: Duration,
+    backoff: Backoff,
+    /// The broker did not answer the last time.
+    lost: bool,
     wishes: mpsc::Receiver<Wish>,
     order: Order,
     /// What was published last.
@@ -40,24 +43,26 @@ impl Publisher {
             parts: agent.parts.clone(),
             schedule: agent.schedule,
             debounce: agent.debounce,
-            pause: agent.pause,
+            backoff: Backoff::new(agent.pause),
+            lost: false,
             wishes,
-            order: Order { epoch: 0, sequence: 0 },
+            order: Order::starting(0),
             said: None,
         };
         while let Err(error) = publisher.begin().await {
+            publisher.parts.collector.told(Err(&error));
             if !error.is_transient() {
                 return Err(error);
             }
-            publisher.failed(&error);
-            sleep(publisher.pause).await;
+            let pause = publisher.failed(&error);
+            sleep(pause).await;
         }
         Ok(publisher)
     }
 
     async fn begin(&mut self) -> Result<(), Error> {
         let theirs = self.shown_epoch().await?;
-        self.order = Order { epoch: theirs.saturating_add(1), sequence: 0 };
+        self.order = Order::starting(theirs.saturating_add(1));
         self.publish(true).await
     }
 
@@ -74,7 +79,10 @@ impl Publisher {
             if matches!(due, Due::Changed) {
                 sleep(self.debounce).await;
             }
-            let outcome = self.publish(!matches!(due, Due::Changed)).await;
+            let outcome = self.attempt(!matches!(due, Due::Changed)).await;
+            if let Err(error) = &outcome {
+                self.parts.collector.told(Err(error));
+            }
             next = self.next_time();
             match (outcome, due) {
                 (Ok(()), Due::Wished(Some(told))) => {
@@ -83,10 +91,7 @@ impl Publisher {
                 }
                 (Ok(()), _) => {}
                 (Err(error @ (Error::Replaced { .. } | Error::Closed)), _) => return Err(error),
-                (Err(error), _) => {
-                    self.failed(&error);
-                    next = next.min(Instant::now() + self.pause);
-                }
+                (Err(error), _) => next = Instant::now() + self.failed(&error),
             }
         }
     }
@@ -96,12 +101,28 @@ impl Publisher {
         Instant::now() + self.schedule.until_next(now(), chance)
     }
 
+    /// While the broker does not answer, neither changes nor wishes make it come sooner.
     async fn due(&mut self, next: Instant) -> Due {
+        if self.lost {
+            sleep_until(next).await;
+            return Due::Schedule;
+        }
         tokio::select! {
             () = sleep_until(next) => Due::Schedule,
             () = self.parts.collector.changed() => Due::Changed,
             Some(wish) = self.wishes.recv() => Due::Wished(wish),
         }
+    }
+
+    /// Publishes; after a failure only once a ping is answered, which costs neither side a look at the cluster.
+    async fn attempt(&mut self, must: bool) -> Result<(), Error> {
+        if self.lost {
+            self.parts.communicator.ping().await?;
+        }
+        self.publish(must).await?;
+        self.lost = false;
+        self.backoff.worked();
+        Ok(())
     }
 
     /// Collects, and publishes if it must be or if something is new.
@@ -118,6 +139,7 @@ impl Publisher {
             outcome => outcome?,
         }
         self.said = Some(found);
+        self.parts.collector.told(Ok(()));
         Ok(())
     }
 
@@ -140,7 +162,7 @@ impl Publisher {
     async fn overtake(&mut self) -> Result<(), Error> {
         self.still_ours(self.shown_epoch().await?)?;
         warn!(epoch = self.order.epoch, "another agent speaks for this cluster: taking over");
-        self.order = Order { epoch: self.order.epoch.saturating_add(1), sequence: 0 };
+        self.order = Order::starting(self.order.epoch.saturating_add(1));
         Ok(())
     }
 
@@ -149,7 +171,10 @@ impl Publisher {
         if theirs > ours { Err(Error::Replaced { ours, theirs }) } else { Ok(()) }
     }
 
-    fn failed(&self, error: &Error) {
+    /// How long to wait after it.
+    fn failed(&mut self, error: &Error) -> Duration {
         warn!(cluster = %self.parts.cluster, error = %Chain(error), remedy = error.remedy(), "not published");
+        self.lost = true;
+        self.backoff.failed(error)
     }
 }

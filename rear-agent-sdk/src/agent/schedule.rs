@@ -29,7 +29,8 @@ impl Schedule {
     }
 
     /// How long it is until the next time; `chance` is any number.
-    pub(super) fn until_next(self, now: Timestamp, chance: u64) -> Duration {
+    #[must_use]
+    pub fn until_next(self, now: Timestamp, chance: u64) -> Duration {
         let every = u64::try_from(self.every.as_nanos()).unwrap_or(u64::MAX).max(1);
         let passed = if self.aligned {
             u64::try_from(now.as_nanos()).unwrap_or(0) % every

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rear_engine::ClusterId;
 use reqwest::{Client, redirect, retry};
 use rustls::ClientConfig;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::credentials::Credentials;
+use super::credentials::{Credentials, Protocols};
 use crate::error::{Chain, Error};
 
 /// How often the folder is looked at: soon enough for certificates that live an hour.
@@ -30,6 +31,7 @@ const IDLE: Duration = Duration::from_mins(2);
 
 pub(super) struct Connection {
     folder: PathBuf,
+    protocols: Protocols,
     state: Mutex<State>,
 }
 
@@ -40,11 +42,11 @@ struct State {
 }
 
 impl Connection {
-    pub(super) fn new(folder: PathBuf) -> Result<Self, Error> {
+    pub(super) fn new(folder: PathBuf, protocols: Protocols) -> Result<Self, Error> {
         let credentials = Credentials::read(&folder)?;
-        let client = client(&credentials, &folder)?;
+        let client = client_with(credentials.tls(&folder, protocols)?, &folder)?;
         let state = State { credentials, client, looked_at: Instant::now() };
-        Ok(Self { folder, state: Mutex::new(state) })
+        Ok(Self { folder, protocols, state: Mutex::new(state) })
     }
 
     /// The client with the certificate of this time.
@@ -58,7 +60,12 @@ impl Connection {
 
     /// How a broker is greeted at this time.
     pub(super) fn tls(&self) -> Result<ClientConfig, Error> {
-        self.lock().credentials.tls(&self.folder)
+        self.lock().credentials.tls(&self.folder, self.protocols)
+    }
+
+    /// Whom the certificate of this time names.
+    pub(super) fn cluster(&self) -> Result<ClusterId, Error> {
+        self.lock().credentials.cluster(&self.folder)
     }
 
     /// Looks at the folder now: the certificate was not accepted. Whether there was another.
@@ -89,7 +96,7 @@ impl Connection {
         if found == *known {
             return Ok(None);
         }
-        let client = client(&found, &self.folder)?;
+        let client = client_with(found.tls(&self.folder, self.protocols)?, &self.folder)?;
         Ok(Some((found, client)))
     }
 
@@ -98,11 +105,16 @@ impl Connection {
     }
 }
 
+/// A client with the certificate in a folder, for calls that are no agent's.
+pub fn client(folder: &Path) -> Result<Client, Error> {
+    client_with(Credentials::read(folder)?.tls(folder, Protocols::Both)?, folder)
+}
+
 /// Straight to the broker: no proxy from the environment, no redirect, and no repetition that this crate does not
 /// know of.
-fn client(credentials: &Credentials, folder: &Path) -> Result<Client, Error> {
+fn client_with(tls: ClientConfig, folder: &Path) -> Result<Client, Error> {
     Client::builder()
-        .tls_backend_preconfigured(credentials.tls(folder)?)
+        .tls_backend_preconfigured(tls)
         .https_only(true)
         .no_proxy()
         .redirect(redirect::Policy::none())

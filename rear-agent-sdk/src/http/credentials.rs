@@ -5,6 +5,8 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
+use rear_engine::ClusterId;
+use rear_engine::id::ClusterIdError;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
@@ -14,6 +16,14 @@ use crate::error::{Error, Source};
 const CERTIFICATE: &str = "tls.crt";
 const KEY: &str = "tls.key";
 const AUTHORITY: &str = "ca.crt";
+
+/// Which HTTP is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protocols {
+    /// HTTP/2 with whoever has it, else HTTP/1.1.
+    Both,
+    Http1,
+}
 
 /// The contents of the folder. Without `Debug`: a key is in it.
 #[derive(PartialEq, Eq)]
@@ -34,7 +44,7 @@ impl Credentials {
     }
 
     /// How to greet a broker with them.
-    pub(super) fn tls(&self, folder: &Path) -> Result<ClientConfig, Error> {
+    pub(super) fn tls(&self, folder: &Path, protocols: Protocols) -> Result<ClientConfig, Error> {
         let at = |name: &str| {
             let path = folder.join(name);
             move |source| Error::Credentials { path, source }
@@ -49,8 +59,29 @@ impl Credentials {
             .with_root_certificates(roots(&self.authority).map_err(at(AUTHORITY))?)
             .with_client_auth_cert(chain, key)
             .map_err(|error| at(KEY)(error.into()))?;
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        config.alpn_protocols = match protocols {
+            Protocols::Both => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+            Protocols::Http1 => vec![b"http/1.1".to_vec()],
+        };
         Ok(config)
+    }
+}
+
+impl Credentials {
+    /// The cluster that the certificate names: its only common name.
+    pub(super) fn cluster(&self, folder: &Path) -> Result<ClusterId, Error> {
+        let unusable =
+            |source: Source| Error::Credentials { path: folder.join(CERTIFICATE), source };
+        let chain = certificates(&self.certificate).map_err(unusable)?;
+        let first = chain.first().map(AsRef::as_ref).unwrap_or_default();
+        let (_, certificate) =
+            x509_parser::parse_x509_certificate(first).map_err(|error| unusable(error.into()))?;
+        let mut names = certificate.subject().iter_common_name();
+        let (Some(name), None) = (names.next(), names.next()) else {
+            return Err(unusable("it does not have exactly one common name".into()));
+        };
+        let name = name.as_str().map_err(|error| unusable(error.into()))?;
+        name.parse().map_err(|error: ClusterIdError| unusable(error.into()))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Every answer of version 1 names the state that it was made from; the earlier broker has no such header. What was
 //! learnt is forgotten when a connection breaks: another broker may listen there afterwards.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::call::Reply;
 use crate::communicator::ReservationRequest;
@@ -19,23 +19,42 @@ pub(super) enum Kind {
 
 /// What is known.
 #[derive(Default)]
-pub(super) struct Learnt(Mutex<Option<Kind>>);
+pub(super) struct Learnt(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    kind: Option<Kind>,
+    life: Option<u64>,
+}
 
 impl Learnt {
     pub(super) fn kind(&self) -> Option<Kind> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lock().kind
+    }
+
+    /// The life of the ledger, as the last answer had it: another one after a restore, in which everything that was
+    /// said since the backup is forgotten.
+    pub(super) fn life(&self) -> Option<u64> {
+        self.lock().life
     }
 
     pub(super) fn learn(&self, outcome: &Result<Reply, Error>) {
-        let learnt = match outcome {
-            Ok(reply) if reply.revision.is_some() => Some(Kind::Current),
+        let mut known = self.lock();
+        known.kind = match outcome {
+            Ok(Reply { revision: Some(revision), .. }) => {
+                known.life = Some(revision.incarnation);
+                Some(Kind::Current)
+            }
             Ok(_) => Some(Kind::Earlier),
             Err(Error::Unreachable { .. } | Error::Interrupted { .. } | Error::TimedOut { .. }) => {
                 None
             }
             Err(_) => return,
         };
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = learnt;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -139,11 +139,17 @@ impl HttpCommunicator {
     }
 
     /// Which broker it is and what it has locked is asked anew for each attempt: a body of before would erase the
-    /// locks that an earlier broker has made since.
+    /// locks that an earlier broker has made since. Nor is it repeated to a ledger that was restored since: from its
+    /// first advertisement that one learns what a cluster holds, and this one may be from before the last promise.
     async fn tell(&self, told: &AdvertisementRequest) -> Result<AdvertisementAnswer, Error> {
-        let mut attempt = 0;
+        let (mut attempt, mut sent_in) = (0, None);
         loop {
-            let body = match self.kind().await? {
+            let kind = self.kind().await?;
+            let life = self.learnt.life();
+            if *sent_in.get_or_insert(life) != life {
+                return Err(Error::Restored);
+            }
+            let body = match kind {
                 Kind::Current => text(told)?,
                 Kind::Earlier => text(&self.with_its_locks(told).await?)?,
             };

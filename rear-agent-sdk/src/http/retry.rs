@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::error::Error;
+use crate::jitter::jittered;
 
 /// How often one operation is tried.
 const ATTEMPTS: u32 = 4;
@@ -23,12 +24,6 @@ pub(super) fn pause_after(error: &Error, attempt: u32) -> Option<Duration> {
         Some(wanted) => Some(wanted + jittered(FIRST_PAUSE)),
         None => Some(jittered(FIRST_PAUSE * 2_u32.pow(attempt))),
     }
-}
-
-/// Between half of a pause and all of it.
-fn jittered(pause: Duration) -> Duration {
-    let thousandths = u32::try_from(uuid::Uuid::new_v4().as_u128() % 501).unwrap_or(0);
-    pause * (500 + thousandths) / 1000
 }
 
 #[cfg(test)]

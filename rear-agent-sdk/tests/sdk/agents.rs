@@ -1,11 +1,13 @@
 //! The agent loop at a real broker: what is promised is in effect once, and what has ended is given back.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rear_agent_sdk::communicator::Role;
 use rear_agent_sdk::{BrokerCommunicator, Error, Intent};
 use rear_api::problem::Code;
 use rear_api::reservation::PhaseName;
+use tokio::sync::{Barrier, OnceCell};
 
 use super::bodies::request;
 use super::cluster::{Cluster, within};
@@ -13,6 +15,7 @@ use super::pki::Authority;
 use super::process::{Broker, connect};
 use super::proxy::Proxy;
 use super::stand_in::StandIn;
+use super::together::Together;
 
 /// Until the cluster is known to have so many cores.
 async fn shown_with(broker: &impl BrokerCommunicator, cluster: &str, cpu: &str) {
@@ -46,6 +49,25 @@ async fn both_sides_put_a_promise_into_effect_and_give_it_back() {
     assert_eq!(rome.with(|memory| memory.asked.clone()), [made.id]);
     of_rome.stop().await.unwrap();
     of_paris.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_that_an_agent_says_goes_over_one_connection() {
+    let broker = Broker::start();
+    let proxy = Proxy::before(broker.address).await;
+    let rome = Cluster::new("8", "16Gi");
+    let http = broker.cluster_at("rome", proxy.address);
+    let agent = rome.agent_every("rome", http.clone(), Duration::from_millis(50));
+    shown_with(&*broker.cluster("rome"), "rome", "8").await;
+    let paris = broker.cluster("paris");
+    for count in 1..=5 {
+        paris.reserve(&request("1", "1Gi"), &Intent::new()).await.unwrap();
+        rome.until(|memory| memory.kept.len() == count).await;
+        // While both sides wait for news on it.
+        http.ping().await.unwrap();
+    }
+    agent.stop().await.unwrap();
+    assert_eq!(proxy.connections(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -87,6 +109,40 @@ async fn what_fails_is_tried_until_it_is_in_effect() {
     broker.cluster("paris").reserve(&request("1", "1Gi"), &Intent::new()).await.unwrap();
     rome.until(|memory| memory.kept.len() == 1).await;
     assert_eq!(rome.with(|memory| memory.asked.len()), 4);
+    agent.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_others_undo_is_put_into_effect_again_without_news_of_the_broker() {
+    let broker = Broker::start();
+    let proxy = Proxy::before(broker.address).await;
+    let rome = Cluster::new("8", "16Gi");
+    let agent = rome.agent("rome", broker.cluster_at("rome", proxy.address));
+    shown_with(&*broker.cluster("rome"), "rome", "8").await;
+    let paris = broker.cluster("paris");
+    let made = paris.reserve(&request("1", "1Gi"), &Intent::new()).await.unwrap();
+    rome.until(|memory| memory.keeps(Role::Provider, &made.id)).await;
+    // The broker cannot say anything any more.
+    proxy.lose_answers();
+    rome.disturb();
+    rome.until(|memory| memory.keeps(Role::Provider, &made.id)).await;
+    agent.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collector_is_told_how_publishing_goes() {
+    let mut broker = Broker::start();
+    let proxy = Proxy::before(broker.address).await;
+    let rome = Cluster::new("8", "16Gi");
+    let communicator = broker.cluster_at("rome", proxy.address);
+    let agent = rome.agent_every("rome", communicator, Duration::from_millis(100));
+    rome.until(|memory| memory.told.contains(&true)).await;
+    broker.kill();
+    proxy.cut();
+    rome.until(|memory| memory.told.last() == Some(&false)).await;
+    broker.restart();
+    proxy.lead_to(broker.address);
+    rome.until(|memory| memory.told.last() == Some(&true)).await;
     agent.stop().await.unwrap();
 }
 
@@ -144,6 +200,70 @@ async fn a_newer_copy_of_an_agent_replaces_the_older() {
     let error = within(older.ended).await.unwrap().unwrap_err();
     assert!(matches!(error, Error::Replaced { ours: 1, theirs: 2 }), "{error:?}");
     newer.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_agents_that_start_in_the_same_moment_one_goes_on() {
+    let broker = Broker::start();
+    let rome = Cluster::new("8", "16Gi");
+    let other = Arc::new(Barrier::new(2));
+    let agent = || {
+        let (broker, other) = (broker.cluster("rome"), other.clone());
+        let together = Arc::new(Together { broker, other, looked: OnceCell::new() });
+        rome.agent_every("rome", together, Duration::from_millis(100))
+    };
+    let (mut one, mut another) = (agent(), agent());
+    let (ended, goes_on) = within(async {
+        tokio::select! {
+            ended = &mut one.ended => (ended, another),
+            ended = &mut another.ended => (ended, one),
+        }
+    })
+    .await;
+    let error = ended.unwrap().unwrap_err();
+    assert!(matches!(error, Error::Replaced { ours: 1, theirs: 2 }), "{error:?}");
+    rome.now_has("6", "16Gi");
+    shown_with(&*broker.cluster("rome"), "rome", "6").await;
+    goes_on.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_restored_from_a_backup_learns_from_its_provider_what_it_has_forgotten() {
+    let mut broker = Broker::start();
+    let proxy = Proxy::before(broker.address).await;
+    let rome = Cluster::new("8", "16Gi");
+    let agent = rome.agent("rome", broker.cluster_at("rome", proxy.address));
+    shown_with(&*broker.cluster("rome"), "rome", "8").await;
+    let reserve = async |broker: &Broker, cpu: &str| {
+        broker.cluster("paris").reserve(&request(cpu, "1Gi"), &Intent::new()).await
+    };
+    reserve(&broker, "1").await.unwrap();
+    rome.until(|memory| memory.kept.len() == 1).await;
+    broker.kill();
+    broker.save();
+    broker.restart();
+    proxy.lead_to(broker.address);
+    let forgotten = reserve(&broker, "6").await.unwrap();
+    rome.until(|memory| memory.kept.len() == 2).await;
+    broker.replace_by_saved();
+    // It knows of one core, and must not grant the six again.
+    let refused = reserve(&broker, "6").await.unwrap_err();
+    assert!(matches!(refused, Error::Refused(_)), "{refused:?}");
+    proxy.lead_to(broker.address);
+    let paris = broker.cluster("paris");
+    within(async {
+        while !matches!(paris.reservation(&forgotten.id).await, Ok(found) if found.status.phase == PhaseName::Reserved)
+        {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    // Nothing was given back or handed over again, and what is left can be had.
+    assert_eq!(rome.with(|memory| (memory.kept.len(), memory.asked.len())), (2, 2));
+    let refused = reserve(&broker, "2").await.unwrap_err();
+    assert!(matches!(refused, Error::Refused(_)), "{refused:?}");
+    reserve(&broker, "1").await.unwrap();
+    agent.stop().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,7 +9,7 @@ use rear_agent_sdk::{
     Snapshot,
 };
 use rear_engine::Resources;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinHandle;
 
 /// No claim takes longer than this; what does is stuck.
@@ -20,6 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 pub(crate) struct Cluster {
     has: watch::Sender<Snapshot>,
     memory: watch::Sender<Memory>,
+    disturbance: Arc<Notify>,
 }
 
 #[derive(Default)]
@@ -31,6 +32,8 @@ pub(crate) struct Memory {
     pub(crate) refuses: Option<String>,
     /// How often it fails before it works.
     pub(crate) failures: usize,
+    /// How publishing went, each time.
+    pub(crate) told: Vec<bool>,
 }
 
 /// An agent that runs.
@@ -43,7 +46,11 @@ impl Cluster {
     pub(crate) fn new(cpu: &str, memory: &str) -> Self {
         let all = Resources::parse(cpu, memory, None, None).unwrap();
         let snapshot = Snapshot { capacity: all, allocatable: all, ..Snapshot::default() };
-        Self { has: watch::Sender::new(snapshot), memory: watch::Sender::new(Memory::default()) }
+        Self {
+            has: watch::Sender::new(snapshot),
+            memory: watch::Sender::new(Memory::default()),
+            disturbance: Arc::default(),
+        }
     }
 
     /// An agent for it, which publishes without a change only every hour or as it is told.
@@ -57,11 +64,23 @@ impl Cluster {
         broker: Arc<dyn BrokerCommunicator>,
         every: Duration,
     ) -> Running {
-        let collector = Collector(self.has.clone(), tokio::sync::Mutex::new(self.has.subscribe()));
+        self.patient_agent(name, broker, every, Duration::from_millis(100))
+    }
+
+    /// One that waits so long after a first failure.
+    pub(crate) fn patient_agent(
+        &self,
+        name: &str,
+        broker: Arc<dyn BrokerCommunicator>,
+        every: Duration,
+        pause: Duration,
+    ) -> Running {
+        let changes = tokio::sync::Mutex::new(self.has.subscribe());
+        let collector = Collector { cluster: self.clone(), changes };
         let agent = Agent::builder(name.parse().unwrap(), broker, collector, self.clone())
             .schedule(Schedule::jittered(every))
             .debounce(Duration::from_millis(10))
-            .pause(Duration::from_millis(100))
+            .pause(pause)
             .build();
         let (stop, stopped) = oneshot::channel();
         let ended = tokio::spawn(agent.run(async { drop(stopped.await) }));
@@ -71,6 +90,21 @@ impl Cluster {
     pub(crate) fn now_has(&self, cpu: &str, memory: &str) {
         let all = Resources::parse(cpu, memory, None, None).unwrap();
         self.has.send_modify(|has| (has.capacity, has.allocatable) = (all, all));
+    }
+
+    /// The workloads of another cluster run on it.
+    pub(crate) fn lets_use(&self, requester: &str, cpu: &str, memory: &str) {
+        let used = Resources::parse(cpu, memory, None, None).unwrap();
+        self.has.send_modify(|has| {
+            has.allocated = used;
+            has.consumed = [(requester.parse().unwrap(), used)].into();
+        });
+    }
+
+    /// Someone else undoes all that it keeps.
+    pub(crate) fn disturb(&self) {
+        self.with(|memory| memory.kept.clear());
+        self.disturbance.notify_one();
     }
 
     pub(crate) fn with<T>(&self, change: impl FnOnce(&mut Memory) -> T) -> T {
@@ -104,15 +138,22 @@ pub(crate) async fn within<T>(doing: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, doing).await.expect("it is stuck")
 }
 
-struct Collector(watch::Sender<Snapshot>, tokio::sync::Mutex<watch::Receiver<Snapshot>>);
+struct Collector {
+    cluster: Cluster,
+    changes: tokio::sync::Mutex<watch::Receiver<Snapshot>>,
+}
 
 impl ResourceCollector for Collector {
     fn collect(&self) -> Doing<'_, Snapshot> {
-        Box::pin(async { Ok(self.0.borrow().clone()) })
+        Box::pin(async { Ok(self.cluster.has.borrow().clone()) })
     }
 
     fn changed(&self) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(async { self.1.lock().await.changed().await.unwrap() })
+        Box::pin(async { self.changes.lock().await.changed().await.unwrap() })
+    }
+
+    fn told(&self, outcome: Result<(), &Error>) {
+        self.cluster.with(|memory| memory.told.push(outcome.is_ok()));
     }
 }
 
@@ -150,5 +191,12 @@ impl InstructionHandler for Cluster {
             });
             Ok(())
         })
+    }
+
+    fn disturbed(&self, role: Role) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        match role {
+            Role::Provider => Box::pin(self.disturbance.notified()),
+            Role::Requester => Box::pin(std::future::pending()),
+        }
     }
 }

@@ -132,3 +132,29 @@ async fn attempts_end_when_nothing_is_ever_answered() {
     assert!(matches!(error, Error::Interrupted { .. }), "{error:?}");
     assert_eq!(broker.asked().len(), 4);
 }
+
+#[tokio::test]
+async fn a_broker_that_falls_silent_is_not_waited_for_for_ever() {
+    let authority = Authority::new();
+    let folder = tempfile::tempdir().unwrap();
+    authority.cluster("paris").write(folder.path(), &authority);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = connect(listener.local_addr().unwrap(), folder.path().into());
+    let tls = acceptor(&authority);
+    tokio::spawn(async move {
+        let socket = listener.accept().await.unwrap().0;
+        let mut stream = BufReader::new(tls.accept(socket).await.unwrap());
+        read_request(&mut stream).await.unwrap();
+        stream.write_all(ALIVE.as_bytes()).await.unwrap();
+        stream.flush().await.unwrap();
+        // It takes whatever comes, and says nothing.
+        std::future::pending::<()>().await;
+        drop((stream, listener));
+    });
+    client.ping().await.unwrap();
+    // From here on time passes as fast as nothing happens.
+    tokio::time::pause();
+    let error = client.ping().await.unwrap_err();
+    let late = matches!(error, Error::TimedOut { .. } | Error::Unreachable { .. });
+    assert!(late && error.is_transient(), "{error:?}");
+}

@@ -31,6 +31,30 @@ async fn a_lost_answer_is_asked_for_again_and_executed_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_request_is_not_repeated_to_a_ledger_that_was_restored_since() {
+    let mut broker = Broker::start();
+    advertise(&*broker.cluster("rome"), "rome").await;
+    broker.kill();
+    broker.save();
+    broker.restart();
+    let proxy = Proxy::before(broker.address).await;
+    let paris = broker.cluster_at("paris", proxy.address);
+    paris.ping().await.unwrap();
+    let mut told = Watch::new(broker.cluster("rome"), Role::Provider);
+    told.next().await.unwrap();
+    proxy.lose_answers();
+    let asking =
+        tokio::spawn(async move { paris.reserve(&request("1", "1Gi"), &Intent::new()).await });
+    assert_eq!(told.next().await.unwrap().instructions.len(), 1);
+    // The saved ledger knows neither the promise nor the key: whoever asks it again gets a second one.
+    broker.replace_by_saved();
+    proxy.lead_to(broker.address);
+    proxy.cut();
+    let error = asking.await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::OutcomeUnknown { .. }), "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_broker_that_was_killed_is_found_again() {
     let mut broker = Broker::start();
     let proxy = Proxy::before(broker.address).await;

@@ -15,8 +15,14 @@ use super::pki::{Authority, Identity};
 pub(crate) struct Broker {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) authority: Authority,
-    child: Child,
+    process: Process,
     pub(crate) address: SocketAddr,
+}
+
+/// A broker that serves. It ends with this.
+struct Process {
+    child: Child,
+    address: SocketAddr,
 }
 
 impl Broker {
@@ -24,18 +30,42 @@ impl Broker {
         let folder = tempfile::tempdir().unwrap();
         let authority = Authority::new();
         authority.server().write(&folder.path().join("certs"), &authority);
-        let (child, address) = spawn(folder.path());
-        Self { folder, authority, child, address }
+        let process = spawn(folder.path(), "data");
+        Self { folder, authority, address: process.address, process }
     }
 
     pub(crate) fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        self.process.child.kill().unwrap();
+        self.process.child.wait().unwrap();
     }
 
     /// On the same data, at another port.
     pub(crate) fn restart(&mut self) {
-        (self.child, self.address) = spawn(self.folder.path());
+        self.go_on_with(spawn(self.folder.path(), "data"));
+    }
+
+    fn go_on_with(&mut self, process: Process) {
+        self.address = process.address;
+        self.process = process;
+    }
+
+    /// Saves the ledger of a broker that does not run.
+    pub(crate) fn save(&self) {
+        self.snapshot("save", "data");
+    }
+
+    /// From now on it is one with the ledger that was saved, at another port; the one before ends when that one serves.
+    pub(crate) fn replace_by_saved(&mut self) {
+        self.snapshot("restore", "restored");
+        self.go_on_with(spawn(self.folder.path(), "restored"));
+    }
+
+    fn snapshot(&self, command: &str, data: &str) {
+        let folder = self.folder.path();
+        let mut run = Command::new(program());
+        run.args(["snapshot", command]).arg(folder.join("saved")).arg("--data");
+        let output = run.arg(folder.join(data)).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
     }
 
     /// A folder with the certificate of a cluster.
@@ -63,7 +93,7 @@ pub(crate) fn connect(address: SocketAddr, certificates: PathBuf) -> Arc<HttpCom
     Arc::new(HttpCommunicator::new(&format!("https://{address}"), certificates).unwrap())
 }
 
-impl Drop for Broker {
+impl Drop for Process {
     fn drop(&mut self) {
         // It may have ended already.
         drop(self.child.kill());
@@ -71,15 +101,16 @@ impl Drop for Broker {
     }
 }
 
-fn spawn(folder: &Path) -> (Child, SocketAddr) {
+fn spawn(folder: &Path, data: &str) -> Process {
     let mut child = Command::new(program())
         .arg("serve")
         .arg("--data")
-        .arg(folder.join("data"))
+        .arg(folder.join(data))
         .arg("--http-cert-path")
         .arg(folder.join("certs"))
         .args(["--http-port", "0", "--http-address", "127.0.0.1"])
-        .args(["--metrics-bind-address", "0"])
+        .args(["--metrics-bind-address", "0", "--health-probe-bind-address", "0"])
+        .args(["--operations-bind-address", "0", "--log-format", "text"])
         .env("NO_COLOR", "1")
         .stderr(Stdio::piped())
         .spawn()
@@ -95,7 +126,7 @@ fn spawn(folder: &Path) -> (Child, SocketAddr) {
     };
     // Nobody reads on: a full pipe would stop it.
     thread::spawn(move || lines.for_each(drop));
-    (child, address.parse().unwrap())
+    Process { child, address: address.parse().unwrap() }
 }
 
 /// The broker's program.

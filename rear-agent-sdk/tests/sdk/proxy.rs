@@ -1,6 +1,7 @@
 //! A proxy in the middle that can hold answers back, cut connections, and lead elsewhere.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -18,6 +19,8 @@ struct Shared {
     mute: watch::Sender<bool>,
     /// Counted up to cut every connection there is.
     cuts: watch::Sender<u32>,
+    /// How many there have been.
+    taken: AtomicUsize,
 }
 
 impl Proxy {
@@ -28,6 +31,7 @@ impl Proxy {
             target: Mutex::new(target),
             mute: watch::Sender::new(false),
             cuts: watch::Sender::new(0),
+            taken: AtomicUsize::new(0),
         });
         tokio::spawn(accept(listener, shared.clone()));
         Self { address, shared }
@@ -44,6 +48,11 @@ impl Proxy {
         self.shared.mute.send_replace(false);
     }
 
+    /// How many connections it has taken so far.
+    pub(crate) fn connections(&self) -> usize {
+        self.shared.taken.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn lead_to(&self, target: SocketAddr) {
         *self.shared.target.lock().unwrap() = target;
     }
@@ -51,6 +60,7 @@ impl Proxy {
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     while let Ok((client, _)) = listener.accept().await {
+        shared.taken.fetch_add(1, Ordering::SeqCst);
         tokio::spawn(serve(client, shared.clone()));
     }
 }

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::pki::Authority;
+use super::pki::{Authority, Identity};
 
 pub(crate) struct StandIn {
     pub(crate) address: SocketAddr,
@@ -47,7 +47,10 @@ impl StandIn {
 
 /// Takes connections with a certificate of this authority.
 pub(crate) fn acceptor(authority: &Authority) -> TlsAcceptor {
-    let server = authority.server();
+    acceptor_as(&authority.server())
+}
+
+pub(crate) fn acceptor_as(server: &Identity) -> TlsAcceptor {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

@@ -1,22 +1,25 @@
 //! `rear-broker snapshot`: a ledger in one file that can be carried away and brought back.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use rear_api::moment;
 use rear_engine::Timestamp;
 use rear_store::FileError;
-use rear_store::backup::{self, Inspected, SaveError};
+use rear_store::backup::{self, Inspected, SaveError, Summary};
+use reqwest::{Method, Url};
 use uuid::Uuid;
 
 use super::pasted;
+use crate::administrator::{Administrator, Reach};
 use crate::cli::{Failure, Said, exit};
+use crate::pki::Layout;
 use crate::serve::{LEDGER, ServeError};
 
 /// What can be done with snapshots.
 #[derive(Debug, Subcommand)]
 pub enum Snapshot {
-    /// Save the ledger of a broker that is stopped
+    /// Save a ledger: from its file, or from the broker that has it open
     Save(Save),
     /// Read a snapshot from beginning to end and say what is in it
     Inspect(Inspect),
@@ -30,9 +33,15 @@ pub struct Save {
     /// The file to write; must not be there yet
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The data directory
-    #[arg(long, value_name = "DIR")]
-    data: PathBuf,
+    /// The data directory of a broker that is stopped
+    #[arg(long, value_name = "DIR", required_unless_present = "url", conflicts_with = "url")]
+    data: Option<PathBuf>,
+    /// A broker that runs, as https://HOST:PORT
+    #[arg(long, value_name = "URL", requires = "certificates")]
+    url: Option<Url>,
+    /// A folder with tls.crt, tls.key and ca.crt of an administrator, for a broker that runs
+    #[arg(long, value_name = "DIR", requires = "url")]
+    certificates: Option<PathBuf>,
 }
 
 /// The flags of `snapshot inspect`.
@@ -65,31 +74,50 @@ impl Snapshot {
 }
 
 impl Save {
-    fn run(&self) -> Result<Said, Failure> {
-        let ledger = self.data.join(LEDGER);
-        match backup::save(&ledger, &self.file) {
-            Ok(saved) => Ok(Said::done(format!(
-                "{}: {} rows, {} bytes\n",
-                self.file.display(),
-                saved.rows,
-                saved.bytes
-            ))),
-            Err(SaveError::File(FileError::InUse(path))) => {
-                let text = format!(
-                    "{} is in use: stop the broker first (saving from a running broker is not possible yet)",
-                    path.display()
-                );
-                Err(Failure::new(text, exit::DATA))
+    fn run(self) -> Result<Said, Failure> {
+        match (self.url, self.certificates, self.data) {
+            (Some(url), Some(certificates), _) => {
+                save_from_broker(Reach { url, certificates }, &self.file)
             }
-            Err(SaveError::File(error)) => Err(error.into()),
-            Err(SaveError::Unsound(report)) => {
-                let text = format!(
-                    "{report}\nnothing was saved: a ledger with findings cannot be restored\n"
-                );
-                Ok(Said { text, code: exit::OTHER })
-            }
+            (_, _, Some(data)) => save_from_file(&data, &self.file),
+            // The rules of the flags leave nothing else.
+            _ => Err(Failure::new(
+                "name a data directory, or a broker and certificates",
+                exit::OTHER,
+            )),
         }
     }
+}
+
+fn save_from_broker(reach: Reach, file: &Path) -> Result<Said, Failure> {
+    let broker = Administrator::new(reach)?;
+    let answer = broker.call(Method::GET, "/api/v1/snapshot", None)?;
+    Ok(saved(&backup::receive(answer, file)?, file))
+}
+
+fn save_from_file(data: &Path, file: &Path) -> Result<Said, Failure> {
+    match backup::save(&data.join(LEDGER), file) {
+        Ok(summary) => Ok(saved(&summary, file)),
+        Err(SaveError::File(FileError::InUse(path))) => {
+            let text = format!(
+                "{} is in use: save from the broker that has it, with `rear-broker snapshot save {} --url https://localhost:8443 --certificates {}`, or stop it first",
+                path.display(),
+                pasted(file),
+                pasted(&Layout::of(data).issued().join("admin")),
+            );
+            Err(Failure::new(text, exit::DATA))
+        }
+        Err(SaveError::File(error)) => Err(error.into()),
+        Err(SaveError::Unsound(report)) => {
+            let text =
+                format!("{report}\nnothing was saved: a ledger with findings cannot be restored\n");
+            Ok(Said { text, code: exit::OTHER })
+        }
+    }
+}
+
+fn saved(summary: &Summary, file: &Path) -> Said {
+    Said::done(format!("{}: {} rows, {} bytes\n", file.display(), summary.rows, summary.bytes))
 }
 
 impl Inspect {

@@ -49,7 +49,7 @@ pub(super) async fn publish(
         let detail = format!("the certificate is for {}, the body names another", caller.id());
         return Err(Problem::new(Code::OtherCluster, detail).into());
     }
-    broker.submit(request.into_command()?).await?;
+    broker.advertise(request.into_command()?).await?;
     let view = broker.store.view();
     let advertisement = shown(&view, caller.id()).ok_or_else(unknown)?;
     let promises = view.fleet().live_of_provider(caller.id());

@@ -1,35 +1,107 @@
-//! Around every request: a panic becomes an answer, every answer names its state, everything is counted.
+//! Around every request: it gets an id, a panic becomes an answer, every answer names its state, everything is counted, and
+//! who changed something is told to the audit log.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::CONNECTION;
-use axum::http::{HeaderValue, StatusCode};
-use axum::middleware::Next;
+use axum::Router;
+use axum::extract::Request;
+use axum::http::header::{CONNECTION, HeaderName};
+use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
+use rear_api::moment;
 use rear_api::problem::{Code, Problem};
 use rear_api::revision::REVISION_HEADER;
-use tracing::error;
+use tower::Service;
+use tracing::{Instrument, debug, error, error_span};
+use uuid::Uuid;
 
-use super::Broker;
-use crate::answer::{Failure, revision_value};
+use super::actions::{About, Action};
+use super::{Broker, addresses, router};
+use crate::answer::{Detail, Failure, revision_value};
+use crate::audit::Record;
+use crate::caller::Connection;
+use crate::listen::Answers;
+use crate::refusals::Refused;
 
-pub(super) async fn around(
-    State(broker): State<Arc<Broker>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let route = request.extensions().get::<MatchedPath>().cloned();
-    let method = request.method().clone();
-    let outcome = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-    let mut response = outcome.unwrap_or_else(|_| {
-        broker.metrics.panicked();
-        error!(%method, route = route.as_ref().map(MatchedPath::as_str), "a request panicked");
-        Failure::from(Problem::new(Code::Internal, "the broker failed; its log says where"))
-            .into_response()
-    });
+/// Names a request in its answer, in the log and in the audit log.
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Gives requests their ids: unlike those of another start, and short.
+#[derive(Debug)]
+pub(super) struct RequestIds {
+    start: u32,
+    next: AtomicU64,
+}
+
+impl Default for RequestIds {
+    fn default() -> Self {
+        let (start, ..) = Uuid::new_v4().as_fields();
+        Self { start, next: AtomicU64::new(1) }
+    }
+}
+
+impl RequestIds {
+    fn next(&self) -> String {
+        format!("{:08x}-{:x}", self.start, self.next.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// The API, with what is around every request.
+#[derive(Clone)]
+pub struct Api {
+    broker: Arc<Broker>,
+    router: Router,
+}
+
+impl Api {
+    /// The API of this broker.
+    #[must_use]
+    pub fn new(broker: Arc<Broker>) -> Self {
+        Self { router: router(broker.clone()), broker }
+    }
+}
+
+impl Answers for Api {
+    async fn answer(mut self, request: Request, connection: Arc<Connection>) -> Response {
+        let id = self.broker.request_ids.next();
+        let span = error_span!("request", id);
+        let (method, uri) = (request.method().clone(), request.uri().clone());
+        let asked = Asked { route: addresses::of(uri.path()), method, uri, connection, id };
+        let answered = async {
+            let mut request = request;
+            request.extensions_mut().insert(asked.connection.clone());
+            let outcome = AssertUnwindSafe(self.router.call(request)).catch_unwind().await;
+            let response = match outcome {
+                Ok(Ok(response)) => response,
+                Ok(Err(never)) => match never {},
+                Err(_) => panicked(&self.broker, &asked),
+            };
+            finish(&self.broker, &asked, response)
+        };
+        answered.instrument(span).await
+    }
+}
+
+/// What is known of a request before it is answered.
+struct Asked {
+    route: &'static str,
+    method: Method,
+    uri: Uri,
+    connection: Arc<Connection>,
+    id: String,
+}
+
+fn panicked(broker: &Broker, asked: &Asked) -> Response {
+    broker.metrics.panicked();
+    error!(method = %asked.method, route = asked.route, "a request panicked");
+    Failure::from(Problem::new(Code::Internal, "the broker failed; its log says where"))
+        .into_response()
+}
+
+fn finish(broker: &Broker, asked: &Asked, mut response: Response) -> Response {
     let status = response.status();
     let headers = response.headers_mut();
     if !headers.contains_key(REVISION_HEADER) {
@@ -40,7 +112,53 @@ pub(super) async fn around(
         // Another certificate needs another connection.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    let route = route.as_ref().map_or("unknown", MatchedPath::as_str);
-    broker.metrics.answered(&method, route, status);
+    if let Ok(id) = HeaderValue::try_from(&asked.id) {
+        headers.insert(REQUEST_ID, id);
+    }
+    broker.metrics.answered(&asked.method, asked.route, status);
+    debug!(method = %asked.method, path = asked.uri.path(), status = status.as_u16(), "answered");
+    if let Some(action) = Action::of(&asked.method, asked.route, &asked.uri) {
+        let code = response.extensions().get::<Code>().copied();
+        if let Some(code) = code {
+            broker.refusals.push(refused(broker, asked, action, code, &response));
+        }
+        broker.metrics.decided(action.name(), status, code.map(Code::name));
+        if action.is_told(status) {
+            broker.audit.tell(&record(broker, asked, action, &response));
+        }
+    }
     response
+}
+
+fn refused(
+    broker: &Broker,
+    asked: &Asked,
+    action: Action,
+    code: Code,
+    response: &Response,
+) -> Refused {
+    let detail = response.extensions().get::<Detail>();
+    Refused {
+        at: moment::text(broker.store.view().now()),
+        by: asked.connection.named().map(|peer| peer.id.to_string()),
+        action: action.name(),
+        code: code.name(),
+        detail: detail.map(|Detail(text)| text.clone()).unwrap_or_default(),
+    }
+}
+
+fn record(broker: &Broker, asked: &Asked, action: Action, response: &Response) -> Record {
+    let peer = asked.connection.named();
+    let about = response.extensions().get::<About>().cloned().unwrap_or_default();
+    Record {
+        at: moment::text(broker.store.view().now()),
+        request: asked.id.clone(),
+        by: peer.map(|peer| peer.id.to_string()),
+        administrator: peer.is_some_and(|peer| peer.administrator),
+        on_behalf_of: about.on_behalf_of,
+        action: action.name(),
+        object: about.object.or_else(|| action.object(&asked.uri)),
+        status: response.status().as_u16(),
+        code: response.extensions().get::<Code>().map(ToString::to_string),
+    }
 }

@@ -190,6 +190,13 @@ impl Drop for Teller {
 
 /// One event as it is written to a stream.
 fn line(told: &Told, view: &View) -> Option<Bytes> {
+    let data = serde_json::to_string(&shown_event(told, view)).ok()?;
+    let name = EventName::of(&told.event).name();
+    Some(Bytes::from(format!("id: {}\nevent: {name}\ndata: {data}\n\n", told.id)))
+}
+
+/// An event, with the object as its `GET` shows it now.
+pub(crate) fn shown_event(told: &Told, view: &View) -> EventData {
     let object = match &told.event.subject {
         Subject::Fleet => Object::Gone,
         Subject::Cluster(id) => {
@@ -200,7 +207,5 @@ fn line(told: &Told, view: &View) -> Option<Bytes> {
             .reservation(*id)
             .map_or(Object::Gone, |it| Object::Reservation(Box::new(Reservation::from(it)))),
     };
-    let data = serde_json::to_string(&EventData::of(&told.event, object)).ok()?;
-    let name = EventName::of(&told.event).name();
-    Some(Bytes::from(format!("id: {}\nevent: {name}\ndata: {data}\n\n", told.id)))
+    EventData::of(&told.event, object)
 }

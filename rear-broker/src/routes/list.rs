@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use crate::answer::{Failure, json};
 
 /// The query of an address; members that nobody knows are refused, as a misspelt filter would show too much.
-pub(super) struct Query<T>(pub(super) T);
+pub(crate) struct Query<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     type Rejection = Failure;

@@ -7,7 +7,7 @@ use rear_api::problem::{Code, MEDIA_TYPE, Problem};
 use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, OpenApi};
 
-use super::{advertisements, events, health, instructions, reservations};
+use super::{administration, advertisements, events, health, instructions, reservations};
 use crate::caller::Caller;
 
 /// The description of the API.
@@ -28,6 +28,9 @@ use crate::caller::Caller;
         reservations::release,
         instructions::level,
         events::stream,
+        administration::snapshot,
+        administration::end_recovery,
+        administration::confirm_clock,
         health::alive,
         health::ready,
         serve,

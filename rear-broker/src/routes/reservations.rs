@@ -16,6 +16,7 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::Broker;
+use super::actions::About;
 use super::list::{Query, address, member, page, page_length, unreadable};
 use super::openapi::Problems;
 use crate::answer::{Failure, json, whole_body};
@@ -101,6 +102,11 @@ async fn lock(
     let answer = broker.submit(command).await?;
     let reservation = answer.reservation.as_ref().ok_or_else(unknown)?;
     let mut response = json(StatusCode::CREATED, &Reservation::from(reservation), answer.position);
+    let requester = reservation.requester();
+    response.extensions_mut().insert(About {
+        object: Some(reservation.id.to_string()),
+        on_behalf_of: (requester != caller.id()).then(|| requester.to_string()),
+    });
     let location = format!("/api/v1/reservations/{}", reservation.id);
     if let Ok(location) = HeaderValue::try_from(location) {
         response.headers_mut().insert(LOCATION, location);

@@ -2,23 +2,39 @@
 // A test that is surprised should fail at once.
 #![allow(clippy::unwrap_used)]
 
+mod administration;
 #[cfg(feature = "clients")]
 mod authority;
 mod client;
 mod command_line;
-#[cfg(feature = "clients")]
+mod configuration;
 mod counts;
+#[cfg(feature = "crowd")]
+mod crowd;
+#[cfg(feature = "browser")]
+mod dashboard;
 mod description;
+#[cfg(feature = "clients")]
+mod development;
 mod earlier_agents;
+#[cfg(feature = "small-disk")]
+mod failing_disks;
+mod failures;
 mod hostile;
 mod identities;
+mod listeners;
+mod logs;
 mod news;
 #[cfg(feature = "clients")]
 mod operator;
+#[cfg(feature = "operations")]
+mod operators;
 mod pki;
 mod process;
+mod reloads;
 mod reservations;
 mod rush;
+mod supervisor;
 mod tools;
 #[cfg(feature = "clients")]
 mod upkeep;

@@ -2,12 +2,12 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Output};
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
-use super::process::started;
+use super::process::{apart, started};
 
 /// A place for data directories.
 pub(crate) struct Operator {
@@ -51,8 +51,8 @@ impl Operator {
     }
 
     fn program(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rear-broker"));
-        command.current_dir(self.place.path()).env("NO_COLOR", "1");
+        let mut command = apart();
+        command.current_dir(self.place.path());
         command
     }
 
@@ -75,10 +75,13 @@ impl Operator {
 
     /// Starts a broker with no more than a data directory.
     pub(crate) fn serve(&self, data: &str) -> Served {
+        self.serve_with(data, &[])
+    }
+
+    pub(crate) fn serve_with(&self, data: &str, arguments: &[&str]) -> Served {
         let mut command = self.program();
-        command.args(["serve", "--data", data, "--http-port", "0", "--http-address", "127.0.0.1"]);
-        command.args(["--metrics-bind-address", "0"]).stderr(Stdio::piped());
-        let (child, address, log) = started(command);
+        command.args(["serve", "--data", data]).args(arguments);
+        let (child, address, log) = started(&mut command);
         Served { child, address, log }
     }
 }

@@ -52,10 +52,17 @@ impl Authority {
     }
 
     pub(crate) fn server(&self) -> Identity {
+        self.server_between(2020, 2099)
+    }
+
+    /// Valid from the first of January of one year to that of another.
+    pub(crate) fn server_between(&self, from: i32, until: i32) -> Identity {
         let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
         params.subject_alt_names.push(SanType::IpAddress("127.0.0.1".parse().unwrap()));
         params.subject_alt_names.push(SanType::IpAddress("::1".parse().unwrap()));
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        params.not_before = date_time_ymd(from, 1, 1);
+        params.not_after = date_time_ymd(until, 1, 1);
         self.sign(params)
     }
 

@@ -52,9 +52,13 @@ impl Broker {
     }
 
     pub(crate) fn signal(&self, name: &str) {
-        let sent =
-            Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status();
-        assert!(sent.unwrap().success());
+        signal(&self.child, name);
+    }
+
+    /// The number of its process.
+    #[cfg(feature = "crowd")]
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     pub(crate) fn certificates(&self) -> PathBuf {
@@ -85,12 +89,11 @@ impl Broker {
         Client::new(self.address, &self.authority, identity)
     }
 
-    /// Where its metrics are.
-    #[cfg(feature = "clients")]
-    pub(crate) fn metrics(&self) -> String {
+    /// Where one of its other listeners is: `metrics`, `probes` or `operations`.
+    pub(crate) fn listener(&self, name: &str) -> SocketAddr {
         let log = self.log();
-        let rest = log.split("metrics=\"").nth(1).unwrap();
-        format!("http://{}/metrics", rest.split('"').next().unwrap())
+        let rest = log.split(&format!("{name}=\"")).nth(1).unwrap();
+        rest.split('"').next().unwrap().parse().unwrap()
     }
 
     /// What it has said on its standard error.
@@ -110,37 +113,53 @@ impl Drop for Broker {
     }
 }
 
+/// Sends a signal to a process.
+pub(crate) fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
+    assert!(sent.unwrap().success());
+}
+
 /// The program with its arguments, before it is started.
 pub(crate) fn program(folder: &Path, arguments: &[String]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rear-broker"));
+    let mut command = apart();
     command
         .arg("serve")
         .arg("--data")
         .arg(folder.join("data"))
         .arg("--http-cert-path")
         .arg(folder.join("certs"))
-        .args(["--http-port", "0", "--http-address", "127.0.0.1"])
-        .args(["--metrics-bind-address", "127.0.0.1:0"])
-        .args(arguments)
+        .args(arguments);
+    command
+}
+
+/// The program among others of its kind: at ports of its own.
+pub(crate) fn apart() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rear-broker"));
+    command
+        .env("REAR_HTTP_PORT", "0")
+        .env("REAR_HTTP_ADDRESS", "127.0.0.1")
+        .env("REAR_METRICS_BIND_ADDRESS", "127.0.0.1:0")
+        .env("REAR_HEALTH_PROBE_BIND_ADDRESS", "127.0.0.1:0")
+        .env("REAR_OPERATIONS_BIND_ADDRESS", "127.0.0.1:0")
+        .env("REAR_LOG_FORMAT", "text")
         .env("NO_COLOR", "1")
         .stderr(Stdio::piped());
     command
 }
 
 fn spawn(folder: &Path, arguments: &[String]) -> (Child, SocketAddr, Arc<Mutex<String>>) {
-    started(program(folder, arguments))
+    started(&mut program(folder, arguments))
 }
 
 /// A broker that serves, where it does, and what it says.
-pub(crate) fn started(mut command: Command) -> (Child, SocketAddr, Arc<Mutex<String>>) {
+pub(crate) fn started(command: &mut Command) -> (Child, SocketAddr, Arc<Mutex<String>>) {
     let mut child = command.spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let log = Arc::new(Mutex::new(String::new()));
     let mut address = None;
     while let Some(Ok(line)) = lines.next() {
         log.lock().unwrap().extend([&line, "\n"]);
-        address =
-            line.split("address=").nth(1).map(|rest| rest.split(' ').next().unwrap().to_owned());
+        address = address_in(&line);
         if address.is_some() {
             break;
         }
@@ -153,4 +172,10 @@ pub(crate) fn started(mut command: Command) -> (Child, SocketAddr, Arc<Mutex<Str
         }
     });
     (child, address.parse().unwrap(), log)
+}
+
+/// Where it serves, if this line of the log says so, as text or as JSON.
+fn address_in(line: &str) -> Option<String> {
+    let rest = line.split("address=").nth(1).or_else(|| line.split("\"address\":\"").nth(1))?;
+    rest.split([' ', '"']).next().map(str::to_owned)
 }

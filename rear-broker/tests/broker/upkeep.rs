@@ -86,8 +86,15 @@ fn a_ledger_that_is_in_use_or_not_there_is_left_alone() {
         }
     }
     let told = operator.tries(&["snapshot", "save", "saved", "--data", "data"]);
-    assert!(told.complaint.contains("stop the broker first"), "{told:?}");
+    assert!(told.complaint.contains("or stop it first"), "{told:?}");
     assert!(!operator.path("saved").exists());
+    // What it says to do works, at the port that this broker has.
+    let command = told.complaint.split('`').nth(1).unwrap();
+    let port = broker.address.port().to_string();
+    let words: Vec<String> =
+        command.split(' ').skip(1).map(|word| word.replace("8443", &port)).collect();
+    let said = operator.does(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(said.starts_with("saved: "), "{said}");
     assert_eq!(reserve(&operator, &broker).0, 201, "the broker has not noticed");
 }
 
@@ -113,6 +120,72 @@ fn a_restored_ledger_grants_nothing_before_its_providers_have_spoken() {
     let (_, told) = advertise(&operator, &broker, &json!({"holding": []}));
     assert_eq!(told["advertisement"]["resources"]["reserved"]["cpu"], "2", "{told}");
     assert_eq!(reserve(&operator, &broker).0, 201);
+}
+
+/// How a broker that runs is reached as an administrator.
+fn reach(operator: &Operator, broker: &Served) -> [String; 4] {
+    let url = format!("https://localhost:{}", broker.address.port());
+    let certificates = operator.issued("admin").display().to_string();
+    ["--url".to_owned(), url, "--certificates".to_owned(), certificates]
+}
+
+#[test]
+fn a_running_broker_is_saved_by_its_administrator_and_by_nobody_else() {
+    let (operator, broker) = serving();
+    let reach = reach(&operator, &broker);
+    let save = |file: &str, reach: &[String]| {
+        let words = ["snapshot", "save", file].into_iter().chain(reach.iter().map(String::as_str));
+        operator.tries(&words.collect::<Vec<_>>())
+    };
+    let told = save("saved", &reach);
+    assert_eq!(told.code, 0, "{told:?}");
+    let seen = operator.does(&["snapshot", "inspect", "saved"]);
+    assert!(seen.contains("a whole snapshot") && seen.contains("1 reservations"), "{seen}");
+    assert_eq!(save("saved", &reach).code, 73, "it is not overwritten");
+    let mut as_cluster = reach.clone();
+    as_cluster[3] = operator.issued("rome").display().to_string();
+    let told = save("other", &as_cluster);
+    assert!(told.code == 1 && told.complaint.contains("only an administrator"), "{told:?}");
+    assert_eq!(reserve(&operator, &broker).0, 201, "the broker goes on");
+    broker.stop();
+    let told = save("other", &reach);
+    assert!(told.code == 69 && told.complaint.contains("does not answer"), "{told:?}");
+    assert!(!operator.path("other").exists());
+    operator.does(&["snapshot", "restore", "saved", "--data", "elsewhere"]);
+    operator.does(&["verify", "--data", "elsewhere"]);
+}
+
+#[test]
+fn an_administrator_ends_the_recovery_of_clusters_that_never_say_what_they_hold() {
+    let operator = stopped();
+    operator.does(&["snapshot", "save", "saved", "--data", "data"]);
+    for everyone in [false, true] {
+        let data = if everyone { "second" } else { "first" };
+        operator.does(&["snapshot", "restore", "saved", "--data", data]);
+        let certificates = operator.path("data/tls").display().to_string();
+        let broker = operator.serve_with(data, &["--http-cert-path", &certificates]);
+        assert_eq!(reserve(&operator, &broker).0, 409);
+        let reach = reach(&operator, &broker);
+        let recover = |who: &str| {
+            let words = ["recover", who].into_iter().chain(reach.iter().map(String::as_str));
+            operator.tries(&words.collect::<Vec<_>>())
+        };
+        let told = recover("oslo");
+        assert!(told.code == 1 && told.complaint.contains("there is no cluster oslo"), "{told:?}");
+        let told = recover(if everyone { "--all" } else { "rome" });
+        assert_eq!(told.code, 0, "{told:?}");
+        assert!(told.text.ends_with("may get reservations again\n"), "{told:?}");
+        assert_eq!(reserve(&operator, &broker).0, 201);
+    }
+}
+
+#[test]
+fn an_administrator_confirms_the_clock() {
+    let (operator, broker) = serving();
+    let reach = reach(&operator, &broker);
+    let words = ["confirm-clock"].into_iter().chain(reach.iter().map(String::as_str));
+    let said = operator.does(&words.collect::<Vec<_>>());
+    assert_eq!(said, "the broker believes its clock\n");
 }
 
 #[test]

@@ -98,8 +98,9 @@ impl Witness {
                 Change::Reservation(new) => {
                     let adopted = told.adopted.contains(&new.id);
                     let is_new = !self.reservations.contains_key(&new.id);
-                    let by_its_provider =
-                        adopted && is_new && told.advertiser == Some(&new.provider);
+                    let by_its_provider = adopted
+                        && told.advertiser == Some(&new.provider)
+                        && (is_new || self.only_ends_later(new));
                     if told.advertiser.is_some() && !by_its_provider {
                         return Err(Violation::Advertisement { cluster: new.provider.clone() });
                     }
@@ -185,6 +186,17 @@ impl Witness {
             return Ok(());
         }
         Err(Violation::Backwards { reservation: id })
+    }
+
+    /// All that an advertisement may change of a promise that is known.
+    fn only_ends_later(&self, new: &Reservation) -> bool {
+        self.reservations.get(&new.id).is_some_and(|before| {
+            let later = before.expires_at.zip(new.expires_at).is_some_and(|(old, new)| new > old);
+            let lives = matches!(before.phase, Phase::Reserved(_) | Phase::Active(_));
+            later
+                && lives
+                && Reservation { expires_at: before.expires_at, ..new.clone() } == *before
+        })
     }
 
     /// Whether capacity moved.

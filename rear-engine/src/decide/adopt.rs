@@ -13,10 +13,11 @@ use crate::reservation::{Pending, Reservation};
 use crate::resources::Resources;
 use crate::time::Timestamp;
 
-/// The promises that a recovering provider keeps and the ledger does not know, entered into `ledger`.
+/// What the ledger learns from a recovering provider: promises that it did not know, entered into `ledger`,
+/// and later ends of promises that were renewed after the backup.
 ///
-/// An id that is known already, here or elsewhere, live or ended, is not adopted: the ledger knows
-/// better. Neither is one that has ended by now, nor one of a provider to itself.
+/// In all else the ledger knows better: what has ended, or is promised elsewhere or to another, stays
+/// as it is. A promise that is over by now is not adopted, nor one of a provider to itself.
 pub(super) fn adopt(
     fleet: &Fleet,
     provider: &ClusterId,
@@ -26,20 +27,31 @@ pub(super) fn adopt(
 ) -> Result<Vec<Reservation>, Refusal> {
     let mut adopted: Vec<Reservation> = Vec::new();
     let mut seen = BTreeSet::new();
-    for Holding { reservation: id, ask, expires_at } in holding {
-        let known = fleet.reservation(id).is_some() || seen.contains(&id);
-        let over = expires_at.is_some_and(|end| end <= now);
-        if known || over || ask.requester() == provider {
+    for held in holding {
+        let over = held.expires_at.is_some_and(|end| end <= now);
+        if over || held.ask.requester() == provider || !seen.insert(held.reservation) {
             continue;
         }
+        if let Some(known) = fleet.reservation(held.reservation) {
+            adopted.extend(prolonged(known, provider, &held));
+            continue;
+        }
+        let Holding { reservation: id, ask, expires_at } = held;
         ledger
             .hold(ask.requester(), ask.resources(), Resources::NONE)
             .map_err(|source| Refusal::Ledger { cluster: provider.clone(), source })?;
-        seen.insert(id);
         let pending = Pending { id, ask, key: None };
         adopted.push(pending.grant(provider.clone(), now, expires_at));
     }
     Ok(adopted)
+}
+
+/// A promise that its provider keeps for longer than the ledger says.
+fn prolonged(known: &Reservation, provider: &ClusterId, held: &Holding) -> Option<Reservation> {
+    let same_sides = known.provider == *provider && known.requester() == held.ask.requester();
+    let later = held.expires_at.zip(known.expires_at).is_some_and(|(told, kept)| told > kept);
+    (same_sides && later && known.phase.is_live())
+        .then(|| Reservation { expires_at: held.expires_at, ..known.clone() })
 }
 
 /// An administrator does not want to wait any longer for what clusters hold.

@@ -1,7 +1,7 @@
 //! Advertise: a cluster says what it has. The ledger does not change by it, except by adoption after a restore.
 
 use super::adopt::adopt;
-use crate::advertisement::{Advertisement, Holding};
+use crate::advertisement::{Advertisement, Holding, Order};
 use crate::command::Actor;
 use crate::decision::{Change, Decision, Event, Happening, Subject};
 use crate::fleet::{Advertised, Cluster, ClusterRecord, Fleet};
@@ -33,21 +33,45 @@ pub(super) fn advertise(
     let holding = holding.filter(|_| fleet.is_recovering(&before));
     if holding.is_none()
         && let Some(known) = known
-        && let Some(refreshed) = refresh(fleet, known, &advertisement, now)
+        && let Some(change) = refreshed(fleet, known, &advertisement, advertisement.order, now)
     {
-        return Ok(refreshed);
+        let subject = Subject::Cluster(id.clone());
+        return Ok(Decision { subject, changes: vec![change], events: Vec::new() });
     }
     let news = News { fleet, known, before, now };
     news.decide(advertisement, holding)
 }
 
+/// What an advertisement changes that says the same as before and need not survive a restart: most do.
+///
+/// `None` for any other, which has to be decided.
+#[must_use]
+pub fn refreshment(
+    fleet: &Fleet,
+    id: &ClusterId,
+    advertisement: &Advertisement,
+    holding: Option<&[Holding]>,
+    now: Timestamp,
+) -> Option<Change> {
+    let known = fleet.cluster(id)?;
+    let kept = known.record().advertised.as_ref()?;
+    let counts = advertisement.may_replace(&kept.advertisement, now.since(kept.received_at));
+    let reports = holding.is_some() && fleet.is_recovering(known.record());
+    if !counts || reports {
+        return None;
+    }
+    let order = advertisement.order.or(kept.advertisement.order);
+    refreshed(fleet, known, advertisement, order, now).filter(|change| !change.is_durable())
+}
+
 /// The same as before: most of the time, nothing that must survive a restart.
-fn refresh(
+fn refreshed(
     fleet: &Fleet,
     known: &Cluster,
     advertisement: &Advertisement,
+    order: Option<Order>,
     now: Timestamp,
-) -> Option<Decision> {
+) -> Option<Change> {
     let record = known.record();
     let kept = record.advertisement()?;
     if record.stale || !advertisement.says_the_same_as(kept) {
@@ -55,17 +79,14 @@ fn refresh(
     }
     let kept_at = known.freshness_kept_at();
     let old = kept_at.is_none_or(|kept| now.since(kept) >= fleet.policy().freshness_kept_for());
-    let restarted =
-        advertisement.order.map(|order| order.epoch) != kept.order.map(|order| order.epoch);
-    let refreshed = Change::Refreshed {
+    let restarted = order.map(|order| order.epoch) != kept.order.map(|order| order.epoch);
+    Some(Change::Refreshed {
         cluster: record.id.clone(),
         at: now,
         timestamp: advertisement.timestamp,
-        order: advertisement.order,
+        order,
         durable: old || restarted,
-    };
-    let subject = Subject::Cluster(record.id.clone());
-    Some(Decision { subject, changes: vec![refreshed], events: Vec::new() })
+    })
 }
 
 /// An advertisement that says something new.

@@ -123,6 +123,9 @@ impl Fleet {
         let (advertised_before, advertised_now) = (counts(&before), counts(&cluster.record));
         self.timeline.move_advertisement(&id, advertised_before, advertised_now);
         self.timeline.move_sign(&id, before.heard_at, heard);
+        if self.is_recovering(&before) {
+            self.let_end(&id);
+        }
         self.reindex(&id);
     }
 
@@ -200,7 +203,9 @@ impl Fleet {
         }
         if reservation.phase.is_live() {
             self.live_by_requester.entry(requester.clone()).or_default().insert(reservation.id);
-            self.timeline.add(reservation, self.heard_at(requester));
+            if self.may_end(&reservation.provider) {
+                self.timeline.add(reservation, self.heard_at(requester));
+            }
         }
         if let Some(ended_at) = reservation.phase.ended_at() {
             self.timeline.remember(ended_at, reservation.id);
@@ -220,6 +225,23 @@ impl Fleet {
             if ids.is_empty() {
                 self.live_by_requester.remove(requester);
             }
+        }
+    }
+
+    /// After a restore, a promise may have been renewed since the backup: only its provider knows. Until
+    /// it has spoken, nothing that it keeps ends by itself.
+    fn may_end(&self, provider: &ClusterId) -> bool {
+        self.clusters.get(provider).is_none_or(|cluster| !self.is_recovering(&cluster.record))
+    }
+
+    /// What was kept from ending ends in its time, once its provider is no longer waited for.
+    fn let_end(&mut self, provider: &ClusterId) {
+        let Some(cluster) = self.clusters.get(provider).filter(|_| self.may_end(provider)) else {
+            return;
+        };
+        for reservation in cluster.live.iter().filter_map(|id| self.reservations.get(id)) {
+            let heard = self.heard_at(reservation.requester());
+            self.timeline.add(reservation, heard);
         }
     }
 
@@ -265,9 +287,11 @@ impl Fleet {
     }
 
     fn end_recovery(&mut self, incarnation: u64) {
+        let waited_for = self.clusters.values().filter(|kept| self.is_recovering(&kept.record));
+        let ids: Vec<ClusterId> = waited_for.map(|kept| kept.record.id.clone()).collect();
         self.recovered_through = self.recovered_through.max(incarnation);
-        let ids: Vec<ClusterId> = self.clusters.keys().cloned().collect();
         for id in ids {
+            self.let_end(&id);
             self.reindex(&id);
         }
     }

@@ -51,11 +51,22 @@ fn thousands(nanos: i128, most: usize) -> (i128, usize) {
     divide_out(nanos, 1000, most)
 }
 
-fn divide_out(mut mantissa: i128, factor: i128, most: usize) -> (i128, usize) {
+fn divide_out(mut mantissa: i128, factor: i64, most: usize) -> (i128, usize) {
     let mut times = 0;
-    while times < most && mantissa % factor == 0 {
-        mantissa /= factor;
+    while times < most
+        && let Some(quotient) = exactly_divided(mantissa, factor)
+    {
+        mantissa = quotient;
         times += 1;
     }
     (mantissa, times)
+}
+
+/// Processors divide 64 bits much faster than 128, and almost all amounts have no more.
+fn exactly_divided(number: i128, factor: i64) -> Option<i128> {
+    if let Ok(small) = i64::try_from(number) {
+        return (small % factor == 0).then(|| (small / factor).into());
+    }
+    let factor = i128::from(factor);
+    (number % factor == 0).then(|| number / factor)
 }

@@ -18,7 +18,7 @@ use crate::id::{ClusterId, IdempotencyKey, ReservationId};
 use crate::place::select::{by_index, by_plain_scan, index_can_answer};
 use crate::policy::Policy;
 use crate::refusal::{MAX_OBSTACLES, NoRoom, Refusal};
-use crate::reservation::Reservation;
+use crate::reservation::{Phase, Release, Reservation};
 use crate::resources::Resources;
 use crate::time::Timestamp;
 
@@ -75,6 +75,8 @@ pub enum Broken {
     Explanation,
     /// A promise that its provider reported was not adopted.
     NotAdopted,
+    /// A promise that its provider may keep for longer ended before it had spoken.
+    Impatient,
     /// Something is due after everything due was ended.
     StillDue,
 }
@@ -122,6 +124,7 @@ impl World {
                 if ended.is_err() {
                     return Err(Broken::StillDue);
                 }
+                self.check_patience()?;
                 let due = self.fleet.timeline().ended_by(self.now).next().is_some();
                 if limit == u8::MAX && due { Err(Broken::StillDue) } else { Ok(()) }
             }
@@ -221,7 +224,7 @@ impl World {
     }
 
     /// What a recovering provider reports that the ledger has lost.
-    fn reported(&self, command: &Command) -> Vec<ReservationId> {
+    fn reported(&self, command: &Command) -> Vec<Holding> {
         match command {
             Command::Advertise { cluster, holding: Some(holding), .. }
                 if self
@@ -230,18 +233,39 @@ impl World {
                     .is_some_and(|kept| self.fleet.is_recovering(kept.record())) =>
             {
                 let alive = |held: &&Holding| held.expires_at.is_none_or(|end| end > self.now);
-                holding.iter().filter(alive).map(|held| held.reservation).collect()
+                holding.iter().filter(alive).cloned().collect()
             }
             _ => Vec::new(),
         }
     }
 
-    fn check_adoption(&self, accepted: bool, reported: &[ReservationId]) -> Result<(), Broken> {
-        let known = |id: &ReservationId| self.fleet.reservation(*id).is_some();
-        if !accepted || reported.iter().all(known) { Ok(()) } else { Err(Broken::NotAdopted) }
+    /// What a provider keeps is in the ledger for as long, unless someone has ended it since.
+    fn check_adoption(&self, accepted: bool, reported: &[Holding]) -> Result<(), Broken> {
+        let kept = |held: &Holding| {
+            self.fleet.reservation(held.reservation).is_some_and(|kept| {
+                !kept.phase.is_live()
+                    || kept.expires_at.is_none()
+                    || kept.expires_at >= held.expires_at && held.expires_at.is_some()
+            })
+        };
+        if !accepted || reported.iter().all(kept) { Ok(()) } else { Err(Broken::NotAdopted) }
     }
 
-    /// A new incarnation from records that lack the newest live promise.
+    /// Nothing that a provider still keeps, and has not yet told, may end by itself.
+    fn check_patience(&self) -> Result<(), Broken> {
+        let expired = |lost: &Reservation| {
+            let provider = self.fleet.cluster(&lost.provider);
+            provider.is_some_and(|kept| self.fleet.is_recovering(kept.record()))
+                && self.fleet.reservation(lost.id).is_some_and(|kept| {
+                    let why = Release::Expired;
+                    matches!(kept.phase, Phase::Released(ended) if ended.why == why)
+                })
+        };
+        if self.lost.iter().any(expired) { Err(Broken::Impatient) } else { Ok(()) }
+    }
+
+    /// A new incarnation from records that lack the newest live promise, and do not know that the others
+    /// were renewed.
     fn restore(&mut self) -> Result<(), Broken> {
         let incarnation = self.fleet.incarnation() + 1;
         let newest = self
@@ -263,8 +287,13 @@ impl World {
                 self.lost.push(kept.clone());
                 self.promised.retain(|_, (_, made)| *made != kept.id);
             } else {
+                let mut remembered = kept.clone();
+                if kept.phase.is_live() && kept.expires_at.is_some_and(|end| end > self.now) {
+                    self.lost.push(kept.clone());
+                    remembered.expires_at = Some(self.now);
+                }
                 restored
-                    .apply(Change::Reservation(Box::new(kept.clone())))
+                    .apply(Change::Reservation(Box::new(remembered)))
                     .map_err(Broken::Divergence)?;
             }
         }

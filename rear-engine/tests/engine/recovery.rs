@@ -13,17 +13,21 @@ fn restored() -> Stage {
     let mut before = Stage::new();
     before.idle("p", "4", "4Gi").idle("q", "2", "2Gi");
     before.reserve(ask("r", resources("1", "1Gi")));
+    let mut stage = Stage::on(restore(&before.fleet));
+    stage.pass("1m");
+    stage
+}
+
+fn restore(backup: &Fleet) -> Fleet {
     let mut fleet = Fleet::restored(Policy::default(), 2, 1);
-    for kept in before.fleet.clusters() {
+    for kept in backup.clusters() {
         fleet.apply(Change::Cluster(Box::new(kept.record().clone()))).unwrap();
     }
-    for kept in before.fleet.reservations() {
+    for kept in backup.reservations() {
         fleet.apply(Change::Reservation(Box::new(kept.clone()))).unwrap();
     }
     fleet.settle();
-    let mut stage = Stage::on(fleet);
-    stage.pass("1m");
-    stage
+    fleet
 }
 
 fn held(number: u128, amount: Resources, expires_at: Option<Timestamp>) -> Holding {
@@ -156,4 +160,92 @@ fn a_new_cluster_is_recovering_until_it_speaks_and_only_in_a_restored_broker() {
     assert_eq!(stage.fleet.incarnation(), 2);
     assert_eq!(Stage::new().fleet.incarnation(), 1);
     assert_eq!(stage.now, start().plus("1m".parse().unwrap()));
+}
+
+/// A broker whose backup knows a promise on `p` that ended after the backup, unless it was renewed since.
+fn restored_late() -> (Stage, rear_engine::ReservationId) {
+    let mut before = Stage::new();
+    before.idle("p", "4", "4Gi");
+    let granted = before.reserve(ask_for_ten_minutes());
+    let mut stage = Stage::on(restore(&before.fleet));
+    stage.pass("20m");
+    (stage, granted.id)
+}
+
+fn ask_for_ten_minutes() -> rear_engine::Ask {
+    let terms = Terms { duration: Some("10m".parse().unwrap()), ..Terms::default() };
+    rear_engine::Ask::new(cluster("r"), resources("1", "1Gi"), terms).unwrap()
+}
+
+fn expire(stage: &mut Stage) {
+    stage.act(Command::Expire { limit: 100 }).unwrap();
+}
+
+#[test]
+fn what_may_have_been_renewed_does_not_end_before_its_provider_has_spoken() {
+    let (mut stage, known) = restored_late();
+    expire(&mut stage);
+    assert!(stage.fleet.reservation(known).unwrap().phase.is_live());
+    assert_eq!(stage.reserved("p"), resources("1", "1Gi"));
+}
+
+#[test]
+fn a_later_end_is_taken_from_the_provider() {
+    let (mut stage, known) = restored_late();
+    let until = stage.now.plus("1h".parse().unwrap());
+    let holding =
+        vec![Holding { reservation: known, ..held(1, resources("1", "1Gi"), Some(until)) }];
+    let told = told(&stage);
+    let decision = stage.advertise_holding("p", told, Some(holding)).unwrap();
+    assert!(happened(&decision).contains(&&Happening::Adopted));
+    expire(&mut stage);
+    let kept = stage.fleet.reservation(known).unwrap();
+    assert!(kept.phase.is_live());
+    assert_eq!(kept.expires_at, Some(until));
+    stage.refused(ask("q", resources("4", "4Gi")));
+    stage.pass("1h");
+    expire(&mut stage);
+    assert!(!stage.fleet.reservation(known).unwrap().phase.is_live());
+}
+
+#[test]
+fn what_the_provider_no_longer_keeps_ends_when_it_has_spoken() {
+    for claims_an_earlier_end in [false, true] {
+        let (mut stage, known) = restored_late();
+        let earlier = stage.now.plus("-1m".parse().unwrap());
+        let claimed = Holding { reservation: known, ..held(1, two(), Some(earlier)) };
+        let holding = claims_an_earlier_end.then_some(claimed).into_iter().collect();
+        let told = told(&stage);
+        stage.advertise_holding("p", told, Some(holding)).unwrap();
+        assert!(stage.fleet.next_due().unwrap() <= stage.now);
+        expire(&mut stage);
+        assert!(!stage.fleet.reservation(known).unwrap().phase.is_live());
+        assert_eq!(stage.reserved("p"), Resources::NONE);
+    }
+}
+
+#[test]
+fn a_later_end_is_taken_from_no_other_cluster_and_for_no_other_requester() {
+    let (mut stage, known) = restored_late();
+    let until = stage.now.plus("1h".parse().unwrap());
+    let told_by_q = told(&stage);
+    let claimed = Holding { reservation: known, ..held(1, resources("1", "1Gi"), Some(until)) };
+    stage.advertise_holding("q", told_by_q, Some(vec![claimed])).unwrap();
+    let for_another = rear_engine::Ask::new(cluster("q"), two(), Terms::default()).unwrap();
+    let claimed = Holding { reservation: known, ask: for_another, expires_at: Some(until) };
+    let told_by_p = told(&stage);
+    stage.advertise_holding("p", told_by_p, Some(vec![claimed])).unwrap();
+    expire(&mut stage);
+    assert!(!stage.fleet.reservation(known).unwrap().phase.is_live());
+}
+
+#[test]
+fn when_an_administrator_ends_the_wait_what_is_due_ends() {
+    for name in [Some(cluster("p")), None] {
+        let (mut stage, known) = restored_late();
+        stage.act(Command::EndRecovery { cluster: name, by: operator() }).unwrap();
+        assert!(stage.fleet.next_due().unwrap() <= stage.now);
+        expire(&mut stage);
+        assert!(!stage.fleet.reservation(known).unwrap().phase.is_live());
+    }
 }

@@ -62,6 +62,11 @@ impl Recent {
         self.events.push_back(Arc::new(told));
     }
 
+    /// The newest first.
+    pub(crate) fn latest(&self) -> impl Iterator<Item = &Arc<Told>> {
+        self.events.iter().rev()
+    }
+
     /// Everything after an event; `None` if some of it is no longer here.
     pub(crate) fn after(&self, last: EventId) -> Option<impl Iterator<Item = &Arc<Told>>> {
         let start = self.events.partition_point(|told| told.id <= last);

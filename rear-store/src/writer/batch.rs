@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use rear_engine::{Command, Decision, Fleet, Subject, Timestamp, decide};
+use rear_engine::{Command, Decision, Duration, Fleet, Subject, Timestamp, decide};
 
 use super::order::{Turn, sort, turn};
 use super::trimming::Trimming;
@@ -11,6 +11,7 @@ use crate::chain::chain;
 use crate::journal::Batch;
 use crate::position::Position;
 use crate::records::meta::Meta;
+use crate::settings::Settings;
 use crate::steps::step;
 use crate::store::{Answer, SubmitError};
 use crate::timekeeper::Reading;
@@ -49,17 +50,22 @@ impl Writer {
     /// Decides, commits and answers. An error is the end: it was told to everyone in the batch.
     pub(super) fn process(&mut self, work: Vec<Work>) -> Result<(), String> {
         step!("taken");
-        let (mut submissions, confirmations) = part(work);
-        let reading = self.look_at_the_clock(!confirmations.is_empty());
+        let Parted { mut submissions, confirmed, reconfigured } = part(work);
+        let reading = self.look_at_the_clock(!confirmed.is_empty());
         let mut draft = Draft::new(self.position, reading.now);
-        draft.waiting.extend(confirmations);
+        for (settings, reply) in reconfigured {
+            self.reconfigure(*settings);
+            draft.waiting.push(Waiting { reply, decided: Ok(Subject::Fleet) });
+        }
+        let confirmed = confirmed.into_iter();
+        draft.waiting.extend(confirmed.map(|reply| Waiting { reply, decided: Ok(Subject::Fleet) }));
         sort(&mut submissions, &self.settings.priorities);
         self.decide_all(submissions, reading, &mut draft);
         step!("decided");
         let Draft { mut batch, durable, waiting, failure } = draft;
         let outcome = match failure {
             Some(why) => Err(why),
-            None if durable => self.commit(&mut batch),
+            None if durable => self.commit(&mut batch, waiting.len()),
             None => Ok(()),
         };
         step!("committed");
@@ -76,6 +82,18 @@ impl Writer {
         Ok(())
     }
 
+    /// Readers and the writer go by the same rules; a failed commit does not bring the old ones back.
+    fn reconfigure(&mut self, settings: Settings) {
+        let Settings { policy, events, priorities } = settings;
+        self.fleet.keep_time_by(&policy);
+        let mut view = self.shared.view.write().unwrap_or_else(PoisonError::into_inner);
+        view.keep_time_by(&policy);
+        drop(view);
+        self.trimming.keep(events);
+        let policy = self.fleet.policy().clone();
+        self.settings = Settings { policy, events, priorities };
+    }
+
     fn look_at_the_clock(&mut self, confirmed: bool) -> Reading {
         let clocks = self.clock.read();
         let keeper = &mut self.timekeeper;
@@ -89,6 +107,10 @@ impl Writer {
     }
 
     fn decide_all(&mut self, submissions: Vec<Submission>, reading: Reading, draft: &mut Draft) {
+        for again in self.shared.clone().refreshments.take() {
+            // Refused is what a newer word has overtaken since: nothing is lost by that.
+            drop(self.decide(again, reading, draft));
+        }
         self.decide_due(&FADED, reading, draft);
         let mut rest = submissions.into_iter().peekable();
         while let Some(ending) = rest.next_if(|next| turn(&next.command) == Turn::Endings) {
@@ -163,13 +185,16 @@ impl Writer {
         }
     }
 
-    fn commit(&mut self, batch: &mut Batch) -> Result<(), String> {
+    fn commit(&mut self, batch: &mut Batch, commands: usize) -> Result<(), String> {
         batch.position = self.position.next().ok_or("the history is full")?;
+        let began = self.clock.read().monotonic;
         self.journal.commit(batch).map_err(|error| {
             self.shared.meters.failed();
             chain(&error)
         })?;
+        let took = self.clock.read().monotonic.as_nanos() - began.as_nanos();
         self.shared.meters.committed(batch);
+        self.shared.meters.shared_by(commands, Duration::from_nanos(took));
         self.position = batch.position;
         self.trimming.committed(batch).map_err(|error| chain(&error))
     }
@@ -238,16 +263,23 @@ impl Writer {
     }
 }
 
-/// Commands, and those who confirm the clock.
-fn part(work: Vec<Work>) -> (Vec<Submission>, Vec<Waiting>) {
-    let (mut submissions, mut confirmations) = (Vec::with_capacity(work.len()), Vec::new());
+/// Work by its kind.
+#[derive(Default)]
+struct Parted {
+    submissions: Vec<Submission>,
+    /// Those who confirm the clock.
+    confirmed: Vec<Reply>,
+    reconfigured: Vec<(Box<Settings>, Reply)>,
+}
+
+fn part(work: Vec<Work>) -> Parted {
+    let mut parted = Parted { submissions: Vec::with_capacity(work.len()), ..Parted::default() };
     for work in work {
         match work {
-            Work::Decide(submission) => submissions.push(submission),
-            Work::ConfirmClock(reply) => {
-                confirmations.push(Waiting { reply, decided: Ok(Subject::Fleet) });
-            }
+            Work::Decide(submission) => parted.submissions.push(submission),
+            Work::ConfirmClock(reply) => parted.confirmed.push(reply),
+            Work::Reconfigure(settings, reply) => parted.reconfigured.push((settings, reply)),
         }
     }
-    (submissions, confirmations)
+    parted
 }

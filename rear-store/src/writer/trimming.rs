@@ -30,6 +30,11 @@ pub(super) struct Trimming {
 }
 
 impl Trimming {
+    /// From now on another retention counts.
+    pub(super) fn keep(&mut self, retention: EventRetention) {
+        self.retention = retention;
+    }
+
     pub(super) fn load(
         retention: EventRetention,
         reader: Arc<dyn Reader>,

@@ -6,15 +6,17 @@ use std::thread;
 
 use rear_engine::advertisement::Holding;
 use rear_engine::testing::{advertisement, ask, cluster, id, resources};
-use rear_engine::{Command, Refusal, Timestamp};
-use rear_store::backup::{self, BackupError, RestoreError, SaveError, inspect, restore, save};
+use rear_engine::{Actor, Command, Refusal, Terms, Timestamp};
+use rear_store::backup::{
+    self, BackupError, ReceiveError, RestoreError, SaveError, inspect, receive, restore, save,
+};
 use rear_store::{
     Commit, FeedError, FileError, Journal, JournalError, Memory, Position, ReadRows, Reader,
     RedbJournal, Store, SubmitError,
 };
 
 use super::history::{History, assert_same};
-use super::stage::{Hands, advertise, release, reserve, start};
+use super::stage::{Hands, advertise, release, reserve, reserve_with, start};
 
 struct Place(tempfile::TempDir);
 
@@ -204,6 +206,43 @@ fn after_a_restore_nothing_is_granted_before_the_provider_says_what_it_holds() {
     store.submit(reserve(5, "1")).unwrap();
 }
 
+#[test]
+fn what_was_renewed_after_the_backup_does_not_end_at_the_restore() {
+    let place = Place::new();
+    let hands = Hands::start();
+    let journal = RedbJournal::create(&place.path("ledger.redb"), 9, Commit::OnePhase).unwrap();
+    let store = start(journal, &hands);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    let hour = Terms { duration: Some("1h".parse().unwrap()), ..Terms::default() };
+    store.submit(reserve_with(1, "4", hour)).unwrap();
+    backup::write_file(&*store.reader(), &place.path("backup")).unwrap();
+    let until = hands.now().plus("5h".parse().unwrap());
+    let by = Actor::Cluster(cluster("r"));
+    store.submit(Command::Renew { id: id(1), until, by }).unwrap();
+    drop(store);
+    hands.pass(2 * 60 * 60);
+    restore(&place.path("backup"), &place.path("again.redb"), hands.now()).unwrap();
+    let store = start(open(&place.path("again.redb")), &hands);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    let held = Holding {
+        reservation: id(1),
+        ask: ask("r", resources("4", "1Mi")),
+        expires_at: Some(until),
+    };
+    store.submit(advertise_holding(&hands, vec![held])).unwrap();
+    assert!(store.submit(reserve(2, "1")).is_err(), "all four cores are promised");
+    let kept = store.view().fleet().reservation(id(1)).unwrap().clone();
+    assert_eq!((kept.phase.name(), kept.expires_at), ("Reserved", Some(until)));
+}
+
+fn advertise_holding(hands: &Hands, holding: Vec<Holding>) -> Command {
+    Command::Advertise {
+        cluster: cluster("p"),
+        advertisement: Box::new(advertisement("4", "1Gi", hands.now())),
+        holding: Some(holding),
+    }
+}
+
 fn say_what_it_holds(
     store: &Store,
     hands: &Hands,
@@ -215,12 +254,7 @@ fn say_what_it_holds(
         ask: ask("r", resources(if id(*number) == *lost { "2" } else { "1" }, "1Mi")),
         expires_at: None,
     });
-    let command = Command::Advertise {
-        cluster: cluster("p"),
-        advertisement: Box::new(advertisement("4", "1Gi", hands.now())),
-        holding: Some(held.collect()),
-    };
-    store.submit(command).unwrap();
+    store.submit(advertise_holding(hands, held.collect())).unwrap();
 }
 
 /// While it is read, someone else writes the same backup.
@@ -318,4 +352,26 @@ fn a_ledger_with_findings_is_not_saved() {
     let Err(SaveError::Unsound(report)) = unsound else { panic!("{unsound:?}") };
     assert!(!report.findings.is_empty());
     assert!(!place.path("saved").exists());
+}
+
+#[test]
+fn a_backup_that_comes_as_a_stream_is_kept_only_if_it_is_whole() {
+    let place = Place::new();
+    let (_, path) = backed_up(&place, 5);
+    let bytes = std::fs::read(&path).unwrap();
+    let kept = place.path("kept");
+    let summary = receive(&bytes[..], &kept).unwrap();
+    assert_eq!(summary, inspect(&path).unwrap().summary);
+    assert_eq!(std::fs::read(&kept).unwrap(), bytes);
+    let again = receive(&bytes[..], &kept);
+    assert!(matches!(again, Err(ReceiveError::File(FileError::Exists(_)))), "{again:?}");
+    let other = place.path("other");
+    for cut in [0, 1, bytes.len() / 2, bytes.len() - 1] {
+        let cut_off = receive(&bytes[..cut], &other);
+        assert!(matches!(cut_off, Err(ReceiveError::Backup(_))), "{cut_off:?}");
+    }
+    let mut flipped = bytes.clone();
+    flipped[bytes.len() / 2] ^= 1;
+    assert!(receive(&flipped[..], &other).is_err());
+    assert_eq!(place.names(), ["backup", "kept", "ledger.redb"]);
 }

@@ -17,6 +17,7 @@ mod kills;
 mod machines;
 mod migrations;
 mod records;
+mod refreshments;
 mod sizes;
 mod stage;
 mod time;

@@ -398,3 +398,29 @@ fn what_was_done_is_counted() {
     assert_eq!((counted.failed_commits, counted.became_stale), (1, 2));
     assert!(counted.commits >= 5 && counted.changes > counted.commits, "{counted:?}");
 }
+
+#[test]
+fn settings_that_change_while_it_runs_count_from_then_on_also_after_a_failure() {
+    let hands = Hands::start();
+    let journal = Watched::new();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("10", "1Gi", &hands)).unwrap();
+    let longest = |hours: i64| {
+        let longest = Some(Duration::from_seconds(hours * 3600));
+        Settings::from(Policy { max_duration: longest, ..Policy::default() })
+    };
+    let ask = |number: u128, hours: i64| {
+        let duration = Some(Duration::from_seconds(hours * 3600));
+        reserve_with(number, "1", Terms { duration, ..Terms::default() })
+    };
+    store.submit(ask(1, 3)).unwrap();
+    store.reconfigure(longest(2)).unwrap();
+    let refused = store.submit(ask(2, 3)).unwrap_err();
+    assert!(matches!(refused, SubmitError::Refused(Refusal::TooLong(_))), "{refused}");
+    assert_eq!(store.view().fleet().policy().max_duration, longest(2).policy.max_duration);
+    journal.fail_after(0);
+    store.submit(ask(3, 1)).unwrap_err();
+    let refused = store.submit(ask(4, 3)).unwrap_err();
+    assert!(matches!(refused, SubmitError::Refused(Refusal::TooLong(_))), "{refused}");
+    store.submit(ask(5, 2)).unwrap();
+}

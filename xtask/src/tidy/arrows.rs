@@ -20,7 +20,11 @@ const ARROWS: &[(&str, May)] = &[
     ("rear-store", May::Use(&["rear-engine"])),
     ("rear-api", May::Use(&["rear-engine"])),
     ("rear-agent-sdk", May::Use(&["rear-engine", "rear-api"])),
-    ("rear-broker", May::Use(&["rear-engine", "rear-store", "rear-api", "rear-agent-sdk"])),
+    ("rear-fleet", May::Use(&["rear-engine", "rear-api", "rear-agent-sdk"])),
+    (
+        "rear-broker",
+        May::Use(&["rear-engine", "rear-store", "rear-api", "rear-agent-sdk", "rear-fleet"]),
+    ),
     ("rear-agent", May::Use(&["rear-agent-sdk", "rear-api"])),
     ("rearctl", May::Use(&["rear-agent-sdk", "rear-api"])),
     ("rear-benches", May::UseAnything),

@@ -1,0 +1,86 @@
+//! How an agent waits for a broker that does not answer, on a clock of the test's own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rear_agent_sdk::Error;
+use rear_agent_sdk::testing::{Answer, Said, Scripted};
+use tokio::time::{Instant, sleep};
+
+use super::cluster::Cluster;
+
+const FIRST_PAUSE: Duration = Duration::from_secs(5);
+
+/// When each of these was said.
+async fn times(broker: &Scripted, count: usize, is: fn(&Said) -> bool) -> Vec<Instant> {
+    let mut times = Vec::new();
+    while times.len() < count {
+        let said = broker.said().iter().filter(|said| is(said)).count();
+        times.resize(said.max(times.len()), Instant::now());
+        sleep(Duration::from_millis(10)).await;
+    }
+    times
+}
+
+fn unreachable() -> Error {
+    Error::Unreachable { source: "nobody is there".into() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_whose_broker_is_gone_pings_ever_later_and_publishes_when_it_is_back() {
+    let broker = Arc::new(Scripted::default());
+    let rome = Cluster::new("8", "16Gi");
+    let agent = rome.patient_agent("rome", broker.clone(), Duration::from_mins(1), FIRST_PAUSE);
+    let published = |said: &Said| matches!(said, Said::Publish(_));
+    times(&broker, 1, published).await;
+    broker.will(Answer::Publish(Err(unreachable())));
+    (0..5).for_each(|_| broker.will(Answer::Ping(Err(unreachable()))));
+    let failed = times(&broker, 2, published).await[1];
+    let pings = times(&broker, 6, |said| matches!(said, Said::Ping)).await;
+    let mut last = failed;
+    for (ping, seconds) in pings.into_iter().zip([5, 10, 20, 30, 30, 30]) {
+        let (pause, longest) = (ping - last, Duration::from_secs(seconds));
+        let rounding = Duration::from_millis(20);
+        assert!(pause + rounding >= longest / 2 && pause <= longest + rounding, "{pause:?}");
+        last = ping;
+    }
+    // The sixth was answered: what the cluster has is told at once, and was not told before.
+    times(&broker, 3, published).await;
+    assert!(last.elapsed() < Duration::from_secs(1));
+    agent.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_that_come_together_are_published_together_with_what_others_use() {
+    let broker = Arc::new(Scripted::default());
+    let rome = Cluster::new("8", "16Gi");
+    let agent = rome.agent("rome", broker.clone());
+    let published = |said: &Said| matches!(said, Said::Publish(_));
+    times(&broker, 1, published).await;
+    for cpu in ["7", "6", "5"] {
+        rome.now_has(cpu, "16Gi");
+        sleep(Duration::from_millis(1)).await;
+    }
+    rome.lets_use("paris", "2", "1Gi");
+    times(&broker, 2, published).await;
+    sleep(Duration::from_mins(10)).await;
+    let said = broker.said();
+    let told = said.iter().filter_map(|said| match said {
+        Said::Publish(told) => Some(told),
+        _ => None,
+    });
+    let [_, last] = &told.collect::<Vec<_>>()[..] else { panic!("{said:?}") };
+    assert_eq!(last.resources.allocatable.cpu.0, "5");
+    let [used] = &last.consumed.as_ref().unwrap()[..] else { panic!("{last:?}") };
+    assert_eq!((used.requester_id.as_str(), used.cpu.0.as_str()), ("paris", "2"));
+    agent.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_is_stopped_closes_its_communicator_once() {
+    let broker = Arc::new(Scripted::default());
+    let agent = Cluster::new("8", "16Gi").agent("rome", broker.clone());
+    times(&broker, 1, |said| matches!(said, Said::Publish(_))).await;
+    agent.stop().await.unwrap();
+    assert_eq!(broker.said().iter().filter(|said| **said == Said::Close).count(), 1);
+}

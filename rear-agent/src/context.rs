@@ -1,0 +1,164 @@
+//! What every controller has at hand: the API server, the broker if there is one, and a way to tell people.
+
+use std::sync::Arc;
+
+use k8s_openapi::NamespaceResourceScope;
+use kube::api::{Patch, PatchParams};
+use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use kube::{Api, Client, Resource};
+use rear_agent_sdk::communicator::ClusterId;
+use rear_agent_sdk::{BrokerCommunicator, Chain, Error};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use thiserror::Error;
+use tracing::warn;
+
+use crate::liqo::Liqo;
+use crate::metrics::Metrics;
+
+/// As events name who tells them.
+const REPORTER: &str = "rear-agent";
+
+/// Kubernetes refuses notes of more than 1024 bytes; a character has at most four.
+const LONGEST_NOTE: usize = 256;
+
+/// What every controller has at hand.
+pub struct Context {
+    /// To the API server.
+    pub client: Client,
+    /// This cluster.
+    pub cluster: ClusterId,
+    /// The broker, if one is configured.
+    pub broker: Option<Arc<dyn BrokerCommunicator>>,
+    /// Where instructions are kept.
+    pub namespace: String,
+    /// Starts peerings, if configured.
+    pub liqo: Option<Liqo>,
+    /// What operators watch.
+    pub metrics: Arc<Metrics>,
+    recorder: Recorder,
+}
+
+/// Why an object could not be brought to where it should be.
+#[derive(Debug, Error)]
+pub enum ReconcileError {
+    /// The API server did not do it.
+    #[error("the API server did not do it")]
+    Kubernetes(#[from] kube::Error),
+    /// The broker did not do it.
+    #[error("the broker did not do it")]
+    Broker(#[from] Error),
+}
+
+impl Context {
+    /// For a cluster, with instructions in a namespace.
+    #[must_use]
+    pub fn new(
+        client: Client,
+        cluster: ClusterId,
+        broker: Option<Arc<dyn BrokerCommunicator>>,
+        namespace: String,
+        liqo: Option<Liqo>,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        let reporter = Reporter { controller: REPORTER.to_owned(), instance: None };
+        let recorder = Recorder::new(client.clone(), reporter);
+        Self { client, cluster, broker, namespace, liqo, metrics, recorder }
+    }
+
+    /// Instructions of a kind.
+    #[must_use]
+    pub fn instructions<K>(&self) -> Api<K>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+    {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// Tells people about a transition, in the object's events. Nobody waits for it, and an event that is lost changes
+    /// nothing else.
+    pub fn tell<K>(&self, object: &K, kind: EventType, reason: &str, note: &str)
+    where
+        K: Resource<DynamicType = ()>,
+    {
+        let event = Event {
+            type_: kind,
+            reason: reason.to_owned(),
+            note: Some(note.chars().take(LONGEST_NOTE).collect()),
+            action: "Reconcile".to_owned(),
+            secondary: None,
+        };
+        let (recorder, object) = (self.recorder.clone(), object.object_ref(&()));
+        tokio::spawn(async move {
+            if let Err(error) = recorder.publish(&event, &object).await {
+                warn!(reason = event.reason, error = %Chain(&error), "an event was not recorded");
+            }
+        });
+    }
+}
+
+/// Writes the agent's fields of an object; fields of others stay. What nobody names any more goes.
+pub async fn apply<K>(api: &Api<K>, manager: &str, object: &K) -> Result<K, kube::Error>
+where
+    K: Resource<DynamicType = ()> + Serialize + DeserializeOwned + Clone + std::fmt::Debug,
+{
+    let name = object.meta().name.clone().unwrap_or_default();
+    api.patch(&name, &PatchParams::apply(manager).force(), &Patch::Apply(object)).await
+}
+
+/// Writes the status of an object that is still the same one. One that is gone needs none.
+pub async fn apply_status<K>(
+    api: &Api<K>,
+    manager: &str,
+    object: &K,
+    status: &impl Serialize,
+) -> Result<(), kube::Error>
+where
+    K: Resource<DynamicType = ()> + DeserializeOwned,
+{
+    let name = object.meta().name.clone().unwrap_or_default();
+    let body = json!({
+        "apiVersion": K::api_version(&()),
+        "kind": K::kind(&()),
+        "metadata": { "name": name, "uid": object.meta().uid },
+        "status": status,
+    });
+    let params = PatchParams::apply(manager).force();
+    unless_gone(api.patch_status(&name, &params, &Patch::Apply(body)).await)
+}
+
+/// Sets the agent's finalizers and annotations of an object that is still the same one.
+pub async fn apply_metadata<K>(
+    api: &Api<K>,
+    manager: &str,
+    object: &K,
+    finalizers: &[&str],
+    annotations: &serde_json::Value,
+) -> Result<(), kube::Error>
+where
+    K: Resource<DynamicType = ()> + DeserializeOwned + Clone + std::fmt::Debug,
+{
+    let name = object.meta().name.clone().unwrap_or_default();
+    let body = json!({
+        "apiVersion": K::api_version(&()),
+        "kind": K::kind(&()),
+        "metadata": {
+            "name": name,
+            "uid": object.meta().uid,
+            "finalizers": finalizers,
+            "annotations": annotations,
+        },
+    });
+    let params = PatchParams::apply(manager).force();
+    unless_gone(api.patch(&name, &params, &Patch::Apply(body)).await)
+}
+
+/// What is gone, or another object under the same name by now, is not an error: its own event follows.
+fn unless_gone<T>(outcome: Result<T, kube::Error>) -> Result<(), kube::Error> {
+    match outcome {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 404 || status.code == 409 => Ok(()),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,48 @@
+//! One file for each kind of custom resource: what is so is compared with what should be, and the difference done.
+
+pub mod advertisement;
+pub mod provider_instruction;
+pub mod reservation_instruction;
+pub mod resource_request;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{Stream, StreamExt};
+use kube::Resource;
+use kube::runtime::controller::{self, Action};
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::watcher;
+use rear_agent_sdk::Chain;
+use tracing::{debug, warn};
+
+use crate::context::{Context, ReconcileError};
+
+/// After something failed that should work: soon, and not in a rush.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// What has failed is tried again.
+#[expect(clippy::needless_pass_by_value, reason = "the type that controllers expect")]
+fn again<K: Resource>(_: Arc<K>, _: &ReconcileError, context: Arc<Context>) -> Action {
+    context.metrics.reconcile_failed();
+    Action::requeue(PAUSE)
+}
+
+/// Runs a controller for as long as it is polled.
+async fn drive<K>(
+    results: impl Stream<
+        Item = Result<(ObjectRef<K>, Action), controller::Error<ReconcileError, watcher::Error>>,
+    >,
+) where
+    K: Resource<DynamicType = ()>,
+{
+    let mut results = std::pin::pin!(results);
+    while let Some(result) = results.next().await {
+        match result {
+            Ok((object, _)) => debug!(%object, "as it should be"),
+            // Something gone before its turn came.
+            Err(controller::Error::ObjectNotFound(object)) => debug!(%object, "gone"),
+            Err(error) => warn!(error = %Chain(&error), "tried again later"),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! `ReservationInstruction`: the capacity of another cluster, peered with and then active.
+//!
+//! The peering is undone when the last instruction towards a cluster goes; a finalizer holds that instruction until then.
+
+mod peer;
+mod status;
+
+use std::sync::Arc;
+
+use futures::channel::mpsc;
+use futures::{Stream, TryStreamExt};
+use kube::ResourceExt;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::runtime::controller::Action;
+use kube::runtime::reflector::{self, ObjectRef, Store};
+use kube::runtime::watcher::{Event, watcher};
+use kube::runtime::{
+    Controller, Predicate, PredicateConfig, WatchStreamExt, predicates, watcher as watching,
+};
+use rear_agent_sdk::Resources;
+use serde_json::json;
+
+use super::provider_instruction::{is_by_others, next_look};
+use super::resource_request::release;
+use super::{again, drive};
+use crate::context::{Context, ReconcileError};
+use crate::promises::Disturbance;
+use crate::promises::translate::Instruction;
+use crate::resources::ReservationInstruction;
+use peer::Peerings;
+
+/// On an instruction whose request is gone while the broker could not be told: it is to be released.
+pub const RELEASE: &str = "rear.fluidos.eu/release";
+
+const RELEASE_MANAGER: &str = "rear-agent-release";
+
+/// What requesters have, as it is known here.
+#[derive(Clone)]
+pub struct Delivered {
+    store: Store<ReservationInstruction>,
+}
+
+impl Delivered {
+    /// Whether the instruction of a reservation is there.
+    #[must_use]
+    pub fn is_there(&self, reservation: &str) -> bool {
+        self.live().any(|known| known.spec.reservation_name == reservation)
+    }
+
+    /// Removes an instruction, as the reservation is known to have ended.
+    pub async fn remove(&self, context: &Context, reservation: &str) -> Result<(), kube::Error> {
+        let api = context.instructions::<ReservationInstruction>();
+        match api.delete(reservation, &DeleteParams::default()).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Notes on the instruction that its reservation is to be released as soon as the broker answers.
+    pub async fn release_later(
+        &self,
+        context: &Context,
+        reservation: &str,
+    ) -> Result<(), kube::Error> {
+        let api = context.instructions::<ReservationInstruction>();
+        let note = json!({ "metadata": { "annotations": { RELEASE: "wanted" } } });
+        let params =
+            PatchParams { field_manager: Some(RELEASE_MANAGER.into()), ..Default::default() };
+        match api.patch(reservation, &params, &Patch::Merge(note)).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn live(&self) -> impl Iterator<Item = Arc<ReservationInstruction>> {
+        let live =
+            |known: &Arc<ReservationInstruction>| known.metadata.deletion_timestamp.is_none();
+        self.store.state().into_iter().filter(live)
+    }
+
+    /// All that is reserved on a cluster, by instructions that live; nothing if there are none.
+    fn towards(&self, target: &str) -> Option<Resources> {
+        let of_target = self.live().filter(|known| known.spec.target_cluster_id == target);
+        let amounts = of_target.filter_map(|known| known.amounts().resources().ok());
+        amounts.reduce(|sum, next| sum.checked_add(next).unwrap_or(sum))
+    }
+}
+
+/// The controller, what it knows, and the reservations whose instructions change.
+pub fn controller(
+    context: Arc<Context>,
+    disturbance: Arc<Disturbance>,
+) -> (Delivered, impl Stream<Item = String>, impl Future<Output = ()>) {
+    let (store, writer) = reflector::store();
+    let delivered = Delivered { store: store.clone() };
+    let (touching, touched) = mpsc::unbounded();
+    let news = move |event: &Event<ReservationInstruction>| {
+        if is_by_others(event) {
+            disturbance.requester.notify_one();
+        }
+        if let Event::Apply(object) | Event::Delete(object) = event {
+            // Nobody listens any more when the program ends.
+            let _ = touching.unbounded_send(object.spec.reservation_name.clone());
+        }
+    };
+    let api = context.instructions::<ReservationInstruction>();
+    let stream = watcher(api, watching::Config::default())
+        .default_backoff()
+        .reflect(writer)
+        .inspect_ok(news)
+        .applied_objects()
+        .predicate_filter(
+            predicates::generation.combine(predicates::annotations),
+            PredicateConfig::default(),
+        );
+    let peerings = Arc::new(Peerings::new(context.clone(), delivered.clone()));
+    let reconcile = move |instruction, context| {
+        let peerings = peerings.clone();
+        async move { reconcile(&peerings, instruction, context).await }
+    };
+    let running = Controller::for_stream(stream, store).run(reconcile, again, context);
+    (delivered, touched, drive(running))
+}
+
+async fn reconcile(
+    peerings: &Peerings,
+    instruction: Arc<ReservationInstruction>,
+    context: Arc<Context>,
+) -> Result<Action, ReconcileError> {
+    if instruction.metadata.deletion_timestamp.is_some() {
+        return peerings.dissolve(&instruction).await;
+    }
+    if instruction.annotations().contains_key(RELEASE)
+        && let Some(broker) = &context.broker
+    {
+        // The broker's next level takes the instruction away.
+        release(&**broker, &instruction.spec.reservation_name).await?;
+    }
+    if let Some(pause) = peerings.settle(&instruction).await? {
+        return Ok(Action::requeue(pause));
+    }
+    Ok(next_look(instruction.spec.expires_at.as_deref(), rear_agent_sdk::now()))
+}
+
+/// For logs and errors.
+fn named(instruction: &ReservationInstruction) -> String {
+    ObjectRef::from_obj(instruction).to_string()
+}

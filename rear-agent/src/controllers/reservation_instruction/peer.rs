@@ -1,0 +1,204 @@
+//! Starts and ends the peering that an instruction needs, one at a time for each cluster and any number at once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use kube::ResourceExt;
+use kube::runtime::controller::Action;
+use kube::runtime::events::EventType;
+use rear_agent_sdk::{Chain, Error};
+use rear_api::reservation::PhaseName;
+use serde_json::json;
+use tracing::{info, warn};
+
+use super::status::{ACTIVE, Finding, PEERED, decide, is_so};
+use super::{Delivered, named};
+use crate::context::{Context, ReconcileError, apply_metadata, apply_status};
+use crate::liqo::Liqo;
+use crate::resources::{ReservationInstruction, Truth};
+
+const MANAGER: &str = "rear-agent-reservation-instruction";
+
+/// Undoes the peering before the last instruction towards a cluster goes.
+pub(super) const FINALIZER: &str = "rear.fluidos.eu/peering";
+
+/// After a first failure; each further one doubles it.
+const FIRST_PAUSE: Duration = Duration::from_secs(10);
+
+/// A provider that is repaired is noticed in this time.
+const LONGEST_PAUSE: Duration = Duration::from_mins(5);
+
+/// After so many attempts to undo a peering the instruction goes all the same: a provider that is gone for good must not
+/// keep it. With the pauses, these are about a quarter of an hour.
+const MOST_DISSOLUTIONS: u32 = 6;
+
+/// All peerings.
+pub(super) struct Peerings {
+    context: Arc<Context>,
+    delivered: Delivered,
+    /// How often it failed in a row, by instruction.
+    failures: Mutex<HashMap<String, u32>>,
+}
+
+impl Peerings {
+    pub(super) fn new(context: Arc<Context>, delivered: Delivered) -> Self {
+        Self { context, delivered, failures: Mutex::default() }
+    }
+
+    /// Peers and activates as far as that is not so yet; when to try again, if something failed.
+    pub(super) async fn settle(
+        &self,
+        instruction: &ReservationInstruction,
+    ) -> Result<Option<Duration>, ReconcileError> {
+        let Some(liqo) = &self.context.liqo else {
+            let hint =
+                "No peering is configured (--liqo-kubeconfig-dir or --liqo-kubeconfig-secrets).";
+            let skipped = Finding::new(PEERED, Truth::False, "NotConfigured", hint);
+            self.show(instruction, &[skipped]).await?;
+            return Ok(None);
+        };
+        if is_so(instruction, PEERED) && is_so(instruction, ACTIVE) {
+            self.show(instruction, &[]).await?;
+            return Ok(None);
+        }
+        let mut findings = Vec::new();
+        if !is_so(instruction, PEERED) {
+            match self.peer(liqo, instruction).await? {
+                Ok(said) => findings.push(Finding::new(PEERED, Truth::True, "Peered", said)),
+                Err(why) => {
+                    let failed = Finding::new(PEERED, Truth::False, "Failed", why);
+                    self.show(instruction, &[failed]).await?;
+                    return Ok(Some(self.pause(instruction)));
+                }
+            }
+        }
+        self.succeeded(instruction);
+        findings.push(self.activate(instruction).await?);
+        self.show(instruction, &findings).await?;
+        Ok(None)
+    }
+
+    /// What the provider keeps for this cluster is asked for as a whole: there is one peering for all reservations.
+    async fn peer(
+        &self,
+        liqo: &Liqo,
+        instruction: &ReservationInstruction,
+    ) -> Result<Result<String, String>, ReconcileError> {
+        let api = self.context.instructions::<ReservationInstruction>();
+        apply_metadata(&api, MANAGER, instruction, &[FINALIZER], &json!({})).await?;
+        let started = Finding::new(PEERED, Truth::Unknown, "Peering", "liqoctl is running.");
+        self.show(instruction, &[started]).await?;
+        let target = &instruction.spec.target_cluster_id;
+        let whole = || self.delivered.towards(target).unwrap_or_default();
+        let outcome = liqo.peer(target, whole).await;
+        self.context.metrics.peered(outcome.is_ok());
+        Ok(outcome.map_err(|error| Chain(&error).to_string()))
+    }
+
+    async fn activate(
+        &self,
+        instruction: &ReservationInstruction,
+    ) -> Result<Finding, ReconcileError> {
+        let id = &instruction.spec.reservation_name;
+        let Some(broker) = &self.context.broker else {
+            return Ok(Finding::new(ACTIVE, Truth::False, "NoBroker", "No broker is configured."));
+        };
+        match broker.activate(id).await {
+            Ok(_) => Ok(Finding::new(ACTIVE, Truth::True, "Active", "The broker knows.")),
+            Err(
+                error @ (Error::Unsupported { .. } | Error::Refused(_) | Error::NotFound { .. }),
+            ) => Ok(Finding::new(ACTIVE, Truth::False, "NotActivated", Chain(&error).to_string())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Undoes the peering if no other instruction needs it, and lets the instruction go.
+    pub(super) async fn dissolve(
+        &self,
+        instruction: &ReservationInstruction,
+    ) -> Result<Action, ReconcileError> {
+        if !instruction.finalizers().iter().any(|known| known == FINALIZER) {
+            return Ok(Action::await_change());
+        }
+        if let Some(liqo) = &self.context.liqo
+            && !self.lives_on(instruction).await
+            && let Err(error) = self.shrink(liqo, &instruction.spec.target_cluster_id).await
+        {
+            let why = Chain(&error).to_string();
+            warn!(instruction = named(instruction), error = why, "the peering is not undone");
+            self.context.tell(instruction, EventType::Warning, "NotUnpeered", &why);
+            let pause = self.pause(instruction);
+            if self.failures_of(instruction) < MOST_DISSOLUTIONS {
+                return Ok(Action::requeue(pause));
+            }
+        }
+        self.succeeded(instruction);
+        let api = self.context.instructions::<ReservationInstruction>();
+        apply_metadata(&api, MANAGER, instruction, &[], &json!({})).await?;
+        Ok(Action::await_change())
+    }
+
+    /// Whether the instruction was deleted by hand: then it comes back, and the peering is needed.
+    async fn lives_on(&self, instruction: &ReservationInstruction) -> bool {
+        let Some(broker) = &self.context.broker else { return false };
+        let known = broker.reservation(&instruction.spec.reservation_name).await;
+        known.is_ok_and(|known| {
+            matches!(known.status.phase, PhaseName::Reserved | PhaseName::Active)
+        })
+    }
+
+    async fn shrink(&self, liqo: &Liqo, target: &str) -> Result<(), crate::liqo::PeeringError> {
+        let said = match self.delivered.towards(target) {
+            Some(_) => {
+                let whole = || self.delivered.towards(target).unwrap_or_default();
+                liqo.peer(target, whole).await?
+            }
+            None => liqo.unpeer(target).await?,
+        };
+        info!(target, said, "the peering is smaller, or has ended");
+        Ok(())
+    }
+
+    async fn show(
+        &self,
+        instruction: &ReservationInstruction,
+        findings: &[Finding],
+    ) -> Result<(), ReconcileError> {
+        let Some(status) = decide(instruction, findings, rear_agent_sdk::now()) else {
+            return Ok(());
+        };
+        let api = self.context.instructions::<ReservationInstruction>();
+        apply_status(&api, MANAGER, instruction, &status).await?;
+        for Finding { kind, status, reason, message } in findings {
+            let is_news =
+                !instruction.status.iter().flat_map(|known| &known.conditions).any(|known| {
+                    known.kind == *kind && known.reason == *reason && known.status == *status
+                });
+            if is_news {
+                let warns = *reason == "Failed" || *reason == "NotActivated";
+                let severity = if warns { EventType::Warning } else { EventType::Normal };
+                self.context.tell(instruction, severity, reason, message);
+            }
+        }
+        Ok(())
+    }
+
+    /// How long to wait after one more failure.
+    fn pause(&self, instruction: &ReservationInstruction) -> Duration {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let failures = failures.entry(instruction.name_any()).or_default();
+        *failures += 1;
+        FIRST_PAUSE.saturating_mul(1 << (*failures - 1).min(10)).min(LONGEST_PAUSE)
+    }
+
+    fn failures_of(&self, instruction: &ReservationInstruction) -> u32 {
+        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        failures.get(&instruction.name_any()).copied().unwrap_or(0)
+    }
+
+    fn succeeded(&self, instruction: &ReservationInstruction) {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        failures.remove(&instruction.name_any());
+    }
+}

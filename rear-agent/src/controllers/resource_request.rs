@@ -1,0 +1,360 @@
+//! `ResourceRequest`: one reservation for each generation of its spec, released when the spec changes or the object goes.
+//!
+//! In this order, so that a crash anywhere loses nothing: remember on the object what will be asked, with a finalizer;
+//! ask; show the answer. What is remembered and not shown is asked again under the same key.
+
+mod answer;
+mod asked;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{Stream, StreamExt};
+use kube::runtime::controller::Action;
+use kube::runtime::events::EventType;
+use kube::runtime::reflector::{self, ObjectRef, Store};
+use kube::runtime::watcher::watcher;
+use kube::runtime::{Controller, PredicateConfig, WatchStreamExt, predicates, watcher as watching};
+use kube::{Api, ResourceExt};
+use rear_agent_sdk::communicator::{BrokerCommunicator, Reservation, Timestamp};
+use rear_agent_sdk::{Chain, Error};
+use rear_api::moment;
+use rear_api::problem::Code;
+use serde_json::json;
+use tracing::{info, warn};
+
+use super::reservation_instruction::Delivered;
+use super::{again, drive};
+use crate::clock::has_passed;
+use crate::context::{Context, ReconcileError, apply_metadata, apply_status};
+use crate::promises::deliver;
+use crate::resources::{RequestPhase, ResourceRequest};
+use answer::Answer;
+use asked::Asked;
+
+const MANAGER: &str = "rear-agent-resource-request";
+
+/// Releases the reservation before the object goes.
+pub const FINALIZER: &str = "rear.fluidos.eu/release";
+
+/// How long a deletion waits to learn from the broker what it has granted. After that the object goes: a broker that is
+/// gone for good must not keep it. A reservation that exists then shows up as a `ReservationInstruction`.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// What the controller works with.
+struct Requests {
+    context: Arc<Context>,
+    delivered: Delivered,
+}
+
+/// Runs the controller; `touched` names the reservations whose instructions have changed.
+pub async fn run(
+    context: Arc<Context>,
+    delivered: Delivered,
+    touched: impl Stream<Item = String> + Send + 'static,
+) {
+    let (store, writer) = reflector::store();
+    let api = Api::<ResourceRequest>::all(context.client.clone());
+    let stream = watcher(api, watching::Config::default())
+        .default_backoff()
+        .reflect(writer)
+        .applied_objects()
+        .predicate_filter(predicates::generation, PredicateConfig::default());
+    let of_reservations = requests_of(store.clone(), touched);
+    let requests = Arc::new(Requests { context: context.clone(), delivered });
+    let reconcile = move |request, _| {
+        let requests = requests.clone();
+        async move { requests.reconcile(request).await }
+    };
+    let running = Controller::for_stream(stream, store)
+        .reconcile_on(of_reservations)
+        .run(reconcile, again, context);
+    drive(running).await;
+}
+
+/// The requests that a reservation was made for.
+fn requests_of(
+    store: Store<ResourceRequest>,
+    reservations: impl Stream<Item = String> + Send + 'static,
+) -> impl Stream<Item = ObjectRef<ResourceRequest>> + Send + 'static {
+    reservations.flat_map(move |id| {
+        let of_it = |request: &ResourceRequest| reservation_name(request) == Some(id.as_str());
+        let found = store.state_filter(of_it);
+        futures::stream::iter(found.into_iter().map(|request| ObjectRef::from_obj(&*request)))
+    })
+}
+
+fn reservation_name(request: &ResourceRequest) -> Option<&str> {
+    request.status.as_ref()?.reservation_name.as_deref()
+}
+
+/// What the status says about what was asked.
+enum Shown<'a> {
+    /// The broker has granted it.
+    Granted(&'a str),
+    /// The broker has refused it, or it has ended.
+    Over,
+    /// Nothing yet.
+    Nothing,
+}
+
+fn shown<'a>(request: &'a ResourceRequest, asked: &Asked) -> Shown<'a> {
+    let status = request.status.as_ref();
+    let of_it = status.filter(|status| status.observed_generation == Some(asked.generation));
+    match of_it.and_then(|status| status.phase) {
+        Some(RequestPhase::Reserved) => {
+            reservation_name(request).map_or(Shown::Nothing, Shown::Granted)
+        }
+        Some(RequestPhase::Released | RequestPhase::Failed) => Shown::Over,
+        Some(RequestPhase::Pending) | None => Shown::Nothing,
+    }
+}
+
+impl Requests {
+    async fn reconcile(&self, request: Arc<ResourceRequest>) -> Result<Action, ReconcileError> {
+        let Some(broker) = self.context.broker.clone() else {
+            return self.without_broker(&request).await;
+        };
+        let before = Asked::before(&request);
+        if request.metadata.deletion_timestamp.is_some() {
+            return self.finish(&*broker, &request, before).await;
+        }
+        match before {
+            Some(asked) if Some(asked.generation) == request.metadata.generation => {
+                match shown(&request, &asked) {
+                    Shown::Granted(id) => self.look_after(&*broker, &request, &asked, id).await,
+                    Shown::Over => Ok(Action::await_change()),
+                    Shown::Nothing => self.ask(&*broker, &request, &asked).await,
+                }
+            }
+            Some(older) => {
+                self.release(&*broker, &request, &older).await?;
+                self.begin(&*broker, &request).await
+            }
+            None => self.begin(&*broker, &request).await,
+        }
+    }
+
+    fn api(&self, request: &ResourceRequest) -> Api<ResourceRequest> {
+        let namespace = request.namespace().unwrap_or_default();
+        Api::namespaced(self.context.client.clone(), &namespace)
+    }
+
+    /// Nothing can be asked, and nothing that was asked can be released.
+    async fn without_broker(&self, request: &ResourceRequest) -> Result<Action, ReconcileError> {
+        if request.metadata.deletion_timestamp.is_some() {
+            self.let_go(request).await?;
+        } else if reservation_name(request).is_none() {
+            self.show(request, None, &Answer::no_broker()).await?;
+        }
+        Ok(Action::await_change())
+    }
+
+    /// Remembers what will be asked, and asks.
+    async fn begin(
+        &self,
+        broker: &dyn BrokerCommunicator,
+        request: &ResourceRequest,
+    ) -> Result<Action, ReconcileError> {
+        let asked = Asked::now(request, rear_agent_sdk::now());
+        let finalizers = [FINALIZER];
+        let annotations = asked.annotations();
+        apply_metadata(&self.api(request), MANAGER, request, &finalizers, &annotations).await?;
+        self.ask(broker, request, &asked).await
+    }
+
+    async fn ask(
+        &self,
+        broker: &dyn BrokerCommunicator,
+        request: &ResourceRequest,
+        asked: &Asked,
+    ) -> Result<Action, ReconcileError> {
+        let answer = match broker.reserve(&asked.request, &asked.intent(request)).await {
+            Ok(reservation) => Answer::granted(reservation),
+            Err(error) => {
+                let (wait_for, now) = (request.spec.wait_for.as_deref(), rear_agent_sdk::now());
+                Answer::refused(&error, asked, wait_for, now)
+            }
+        };
+        self.show(request, Some(asked), &answer).await?;
+        let ends = answer.reservation.as_ref().and_then(|made| made.status.expires_at.as_deref());
+        Ok(match answer.again {
+            Some(pause) => Action::requeue(pause),
+            None => super::provider_instruction::next_look(ends, rear_agent_sdk::now()),
+        })
+    }
+
+    /// Writes the answer down, and the instruction with it.
+    async fn show(
+        &self,
+        request: &ResourceRequest,
+        asked: Option<&Asked>,
+        answer: &Answer,
+    ) -> Result<(), ReconcileError> {
+        let Some(status) = answer.status(request, asked, rear_agent_sdk::now()) else {
+            return Ok(());
+        };
+        apply_status(&self.api(request), MANAGER, request, &status).await?;
+        if let Some(reservation) =
+            answer.reservation.as_ref().filter(|_| answer.phase == RequestPhase::Reserved)
+        {
+            deliver(&self.context, reservation).await?;
+        }
+        let known = request.status.as_ref().and_then(|status| status.phase);
+        if known != Some(answer.phase) {
+            let kind = match answer.phase {
+                RequestPhase::Failed => EventType::Warning,
+                _ => EventType::Normal,
+            };
+            info!(request = request.name_any(), phase = answer.phase.name(), answer.message);
+            self.context.tell(request, kind, answer.reason, &answer.message);
+        }
+        Ok(())
+    }
+
+    /// A reservation whose instruction is there lives. Otherwise the broker knows.
+    async fn look_after(
+        &self,
+        broker: &dyn BrokerCommunicator,
+        request: &ResourceRequest,
+        asked: &Asked,
+        id: &str,
+    ) -> Result<Action, ReconcileError> {
+        let now = rear_agent_sdk::now();
+        let ends = request.status.as_ref().and_then(|status| status.expires_at.as_deref());
+        let is_over = ends.is_some_and(|end| has_passed(end, now));
+        if self.delivered.is_there(id) && !is_over {
+            return Ok(super::provider_instruction::next_look(ends, now));
+        }
+        let answer = match broker.reservation(id).await {
+            Ok(reservation) => Answer::granted(reservation),
+            Err(Error::NotFound { .. }) => Answer::expired(),
+            // A broker of the earlier system: only the time is known.
+            Err(Error::Unsupported { .. }) if is_over => {
+                self.delivered.remove(&self.context, id).await?;
+                Answer::expired()
+            }
+            Err(Error::Unsupported { .. }) => {
+                return Ok(super::provider_instruction::next_look(ends, now));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        self.show(request, Some(asked), &answer).await?;
+        match answer {
+            // Deleted by hand, or not written yet.
+            Answer { phase: RequestPhase::Reserved, reservation: Some(reservation), .. } => {
+                deliver(&self.context, &reservation).await?;
+                let ends = reservation.status.expires_at.as_deref();
+                // The broker's clock decides, which may be behind this one.
+                Ok(if is_over {
+                    Action::requeue(super::PAUSE)
+                } else {
+                    super::provider_instruction::next_look(ends, now)
+                })
+            }
+            _ => Ok(Action::await_change()),
+        }
+    }
+
+    /// Gives back what was asked under an older spec, or for an object that goes.
+    async fn release(
+        &self,
+        broker: &dyn BrokerCommunicator,
+        request: &ResourceRequest,
+        asked: &Asked,
+    ) -> Result<(), Error> {
+        let id = match shown(request, asked) {
+            Shown::Granted(id) => id.to_owned(),
+            Shown::Over => return Ok(()),
+            Shown::Nothing => match self.find_out(broker, request, asked).await? {
+                Some(reservation) => reservation.id,
+                None => return Ok(()),
+            },
+        };
+        release(broker, &id).await?;
+        info!(request = request.name_any(), reservation = id, "released");
+        // The broker's next level says the same; one of the earlier system does not.
+        let removed = self.delivered.remove(&self.context, &id).await;
+        removed.map_err(|error| Error::Local { source: error.into() })
+    }
+
+    /// What was granted before the answer was shown: the same key and body give the same reservation. If it had not
+    /// been granted, it may be now, and is released at once.
+    async fn find_out(
+        &self,
+        broker: &dyn BrokerCommunicator,
+        request: &ResourceRequest,
+        asked: &Asked,
+    ) -> Result<Option<Reservation>, Error> {
+        match broker.reserve(&asked.request, &asked.intent(request)).await {
+            Ok(reservation) => Ok(Some(reservation)),
+            Err(Error::Refused(_) | Error::OutcomeUnknown { .. } | Error::Unsupported { .. }) => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The object goes: its reservation first.
+    async fn finish(
+        &self,
+        broker: &dyn BrokerCommunicator,
+        request: &ResourceRequest,
+        asked: Option<Asked>,
+    ) -> Result<Action, ReconcileError> {
+        let Some(asked) = asked else {
+            self.let_go(request).await?;
+            return Ok(Action::await_change());
+        };
+        match self.release(broker, request, &asked).await {
+            Ok(()) => {}
+            Err(error) => {
+                warn!(request = request.name_any(), error = %Chain(&error), "not released");
+                match shown(request, &asked) {
+                    // The instruction remembers that it is to be released, for as long as it takes.
+                    Shown::Granted(id) => self.delivered.release_later(&self.context, id).await?,
+                    Shown::Over => {}
+                    Shown::Nothing if !is_out_of_patience(request) => return Err(error.into()),
+                    Shown::Nothing => {
+                        let note = format!(
+                            "The broker could not be asked what it has granted: {}",
+                            Chain(&error)
+                        );
+                        self.context.tell(request, EventType::Warning, "NotReleased", &note);
+                    }
+                }
+            }
+        }
+        self.let_go(request).await?;
+        Ok(Action::await_change())
+    }
+
+    async fn let_go(&self, request: &ResourceRequest) -> Result<(), kube::Error> {
+        if request.finalizers().iter().any(|known| known == FINALIZER) {
+            apply_metadata(&self.api(request), MANAGER, request, &[], &json!({})).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a deletion has waited long enough.
+fn is_out_of_patience(request: &ResourceRequest) -> bool {
+    let deleted = request.metadata.deletion_timestamp.as_ref();
+    let deleted = deleted.and_then(|time| moment::read(&time.0.to_string()).ok());
+    let waited = |since: Timestamp| rear_agent_sdk::now().since(since).as_nanos();
+    deleted.is_none_or(|since| u128::try_from(waited(since)).unwrap_or(0) > PATIENCE.as_nanos())
+}
+
+/// Repeating it is fine, and what has ended needs no release.
+pub(super) async fn release(broker: &dyn BrokerCommunicator, id: &str) -> Result<(), Error> {
+    match broker.release(id).await {
+        Ok(_) | Err(Error::NotFound { .. }) => Ok(()),
+        Err(Error::Refused(refused)) if refused.code == Some(Code::AlreadyEnded) => Ok(()),
+        // A broker of the earlier system frees it when its time is over.
+        Err(Error::Unsupported { .. }) => {
+            warn!(reservation = id, "this broker has no release: it ends at its time");
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}

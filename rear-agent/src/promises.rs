@@ -1,0 +1,204 @@
+//! Keeps promises as custom resources: what the agent loop is told to keep or give back.
+//!
+//! The API server is the memory: what is kept is what is there. So a restart, an edit or a deletion by hand are all the
+//! same case, a difference from what the broker wants.
+
+pub mod translate;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use kube::api::{DeleteParams, ListParams};
+use kube::runtime::events::EventType;
+use kube::{Api, Resource};
+use rear_agent_sdk::communicator::{Reservation, Role};
+use rear_agent_sdk::{Doing, InstructionHandler, Keeping, NotKept, Resources, Source};
+use rear_api::reservation::PhaseName;
+use tokio::sync::Notify;
+
+use crate::collect::watch::Collected;
+use crate::context::{Context, apply};
+use crate::controllers::provider_instruction::reserved_by_requester;
+use crate::resources::{ProviderInstruction, ReservationInstruction};
+use translate::{as_promise, provider_instruction, reservation_instruction};
+
+/// The name under which instructions are written.
+const MANAGER: &str = "rear-agent-promises";
+
+/// Whether a provider may say no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Acceptance {
+    /// What the broker has promised is kept.
+    Always,
+    /// What does not fit any more, because the cluster has filled up since it was advertised, is rejected.
+    UnlessFull,
+}
+
+/// Told when instructions may have been changed by others than the agent.
+#[derive(Default)]
+pub struct Disturbance {
+    /// Of those for requesters.
+    pub requester: Notify,
+    /// Of those for providers.
+    pub provider: Notify,
+}
+
+/// Keeps promises as custom resources.
+pub struct Promises {
+    context: Arc<Context>,
+    collected: Arc<Collected>,
+    acceptance: Acceptance,
+    disturbance: Arc<Disturbance>,
+}
+
+impl Promises {
+    /// In the namespace of the context.
+    #[must_use]
+    pub fn new(
+        context: Arc<Context>,
+        collected: Arc<Collected>,
+        acceptance: Acceptance,
+        disturbance: Arc<Disturbance>,
+    ) -> Self {
+        Self { context, collected, acceptance, disturbance }
+    }
+
+    async fn kept_as(&self, role: Role) -> Result<Vec<Reservation>, Source> {
+        let cluster = &self.context.cluster;
+        Ok(match role {
+            Role::Requester => {
+                let all = list::<ReservationInstruction>(&self.context.instructions()).await?;
+                all.iter().map(|instruction| as_promise(cluster, instruction)).collect()
+            }
+            Role::Provider => {
+                let all = list::<ProviderInstruction>(&self.context.instructions()).await?;
+                all.iter().map(|instruction| as_promise(cluster, instruction)).collect()
+            }
+        })
+    }
+
+    async fn keep_as_provider(&self, promise: &Reservation) -> Result<(), NotKept> {
+        let api = self.context.instructions::<ProviderInstruction>();
+        if self.acceptance == Acceptance::UnlessFull && !is_active(promise) {
+            let known = list(&api).await.map_err(failed)?;
+            if !known.iter().any(|known| known.spec.reservation_name == promise.id) {
+                self.room_for(promise, &known)?;
+            }
+        }
+        let kept = apply(&api, MANAGER, &provider_instruction(promise)).await.map_err(failed)?;
+        if kept.status.is_none() {
+            let note = kept.spec.message.clone().unwrap_or_default();
+            self.context.tell(&kept, EventType::Normal, "Promised", &note);
+        }
+        Ok(())
+    }
+
+    /// Whether it still fits beside what is promised already.
+    fn room_for(
+        &self,
+        promise: &Reservation,
+        known: &[ProviderInstruction],
+    ) -> Result<(), NotKept> {
+        let now = rear_agent_sdk::now();
+        let totals = self.collected.totals().map_err(failed)?;
+        let reserved = reserved_by_requester(known, now);
+        let free = totals.available(&reserved);
+        let asked = promise.requested_resources.resources();
+        let asked: Resources = asked.map_err(|error| NotKept::Refused(error.to_string()))?;
+        match asked.first_beyond(free) {
+            None => Ok(()),
+            Some(dimension) => Err(NotKept::Refused(format!(
+                "this cluster has filled up: {dimension} {} is asked for, {} is left",
+                dimension.quantity(asked.get(dimension)),
+                dimension.quantity(free.get(dimension)),
+            ))),
+        }
+    }
+
+    async fn give_back_as(&self, role: Role, promise: &Reservation) -> Result<(), Source> {
+        match role {
+            Role::Requester => {
+                let api = self.context.instructions::<ReservationInstruction>();
+                self.withdraw(&api, &reservation_instruction(promise)).await
+            }
+            Role::Provider => {
+                let api = self.context.instructions::<ProviderInstruction>();
+                self.withdraw(&api, &provider_instruction(promise)).await
+            }
+        }
+    }
+
+    async fn withdraw<K>(&self, api: &Api<K>, instruction: &K) -> Result<(), Source>
+    where
+        K: Resource<DynamicType = ()> + Clone + serde::de::DeserializeOwned + std::fmt::Debug,
+    {
+        let name = instruction.meta().name.as_deref().unwrap_or_default();
+        match api.delete(name, &DeleteParams::default()).await {
+            Ok(deleted) => {
+                let mut known = instruction.clone();
+                known.meta_mut().namespace = Some(self.context.namespace.clone());
+                // While something holds it back, the object itself is the answer.
+                known.meta_mut().uid = deleted.either(
+                    |object| object.meta().uid.clone(),
+                    |status| status.details.map(|details| details.uid),
+                );
+                let note = "The reservation has ended.";
+                self.context.tell(&known, EventType::Normal, "Withdrawn", note);
+                Ok(())
+            }
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Writes the instruction to use another cluster; whoever knows of the reservation first does it.
+pub async fn deliver(context: &Context, promise: &Reservation) -> Result<(), kube::Error> {
+    let api = context.instructions::<ReservationInstruction>();
+    apply(&api, MANAGER, &reservation_instruction(promise)).await.map(drop)
+}
+
+/// All that are not being deleted, as the API server has them at this moment.
+async fn list<K>(api: &Api<K>) -> Result<Vec<K>, kube::Error>
+where
+    K: Resource + Clone + serde::de::DeserializeOwned + std::fmt::Debug,
+{
+    let mut all = api.list(&ListParams::default()).await?.items;
+    all.retain(|object| object.meta().deletion_timestamp.is_none());
+    Ok(all)
+}
+
+fn is_active(promise: &Reservation) -> bool {
+    promise.status.reservation_phase == Some(PhaseName::Active)
+}
+
+fn failed(error: impl Into<Source>) -> NotKept {
+    NotKept::Failed(error.into())
+}
+
+impl InstructionHandler for Promises {
+    fn kept(&self, role: Role) -> Doing<'_, Vec<Reservation>> {
+        Box::pin(self.kept_as(role))
+    }
+
+    fn keep<'a>(&'a self, role: Role, promise: &'a Reservation) -> Keeping<'a> {
+        Box::pin(async move {
+            match role {
+                Role::Provider => self.keep_as_provider(promise).await,
+                Role::Requester => deliver(&self.context, promise).await.map_err(failed),
+            }
+        })
+    }
+
+    fn give_back<'a>(&'a self, role: Role, promise: &'a Reservation) -> Doing<'a, ()> {
+        Box::pin(self.give_back_as(role, promise))
+    }
+
+    fn disturbed(&self, role: Role) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        match role {
+            Role::Requester => Box::pin(self.disturbance.requester.notified()),
+            Role::Provider => Box::pin(self.disturbance.provider.notified()),
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Puts the agent together: connects, finds out which cluster it is, waits for its turn, and runs all parts until one
+//! ends.
+
+use std::env;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::{Api, Client};
+use rear_agent_sdk::communicator::ClusterId;
+use rear_agent_sdk::{Agent, BrokerCommunicator, Error, HttpCommunicator, Schedule};
+use thiserror::Error;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::time::sleep;
+use tracing::info;
+
+use crate::cli::{Options, Transport};
+use crate::collect::amounts::Tracked;
+use crate::collect::collector::{ClusterCollector, Publication};
+use crate::collect::sums::NodesThatCount;
+use crate::collect::watch::{Collected, follow};
+use crate::context::Context;
+use crate::controllers::advertisement::{self, Place, Sources};
+use crate::controllers::{provider_instruction, reservation_instruction, resource_request};
+use crate::identity::{self, IdentityError};
+use crate::lease::{self, LeaseError};
+use crate::liqo::{Kubeconfigs, Liqo, Settings};
+use crate::metrics::Metrics;
+use crate::probes;
+use crate::promises::{Acceptance, Disturbance, Promises};
+
+/// Before the agent ends because of its broker, the `Advertisement` says why.
+const TO_BE_SHOWN: Duration = Duration::from_secs(3);
+
+/// Why the agent ended.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The flags do not fit together.
+    #[error("{0}")]
+    Flags(&'static str),
+    /// There is no way to the API server.
+    #[error("there is neither a usable kubeconfig nor a service account")]
+    NoCluster(#[source] kube::config::InferConfigError),
+    /// The client could not be made.
+    #[error("the API server cannot be used")]
+    Client(#[source] kube::Error),
+    /// It is not known which cluster this is.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    /// A listener could not be started.
+    #[error("the agent cannot listen")]
+    Listen(#[source] io::Error),
+    /// Signals cannot be received.
+    #[error("signals cannot be received")]
+    Signal(#[source] io::Error),
+    /// Another copy is at work now, or it is not known.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+    /// The broker does not work with this agent.
+    #[error("the broker does not work with this agent")]
+    Broker(#[source] Error),
+    /// A part ended that never does.
+    #[error("{0} ended")]
+    Ended(&'static str),
+}
+
+/// Runs until a signal, or until it cannot go on.
+pub async fn run(options: Options) -> Result<(), RunError> {
+    let broker = broker(&options)?;
+    let certificate = match &broker {
+        Some(broker) => Some(broker.cluster().map_err(RunError::Broker)?),
+        None => None,
+    };
+    let config = kube::Config::infer().await.map_err(RunError::NoCluster)?;
+    let client = Client::try_from(config).map_err(RunError::Client)?;
+    let metrics = Arc::new(Metrics::default());
+    let (ready, readiness) = watch::channel(false);
+    let listen = RunError::Listen;
+    let health = probes::health(readiness);
+    let health = probes::start(options.health_probe_bind_address, health).await.map_err(listen)?;
+    let shown = probes::metrics(metrics.clone());
+    let shown = probes::start(options.metrics_bind_address, shown).await.map_err(listen)?;
+    info!(?health, metrics = ?shown, "listening");
+    let cluster = match identity::choose(&options.cluster_id, certificate)? {
+        Some(cluster) => cluster,
+        None => identity::of_kubernetes(client.clone()).await?,
+    };
+    info!(%cluster, "speaks for this cluster");
+    let work = async {
+        let mut lost = None;
+        if options.leader_elect {
+            // A copy that waits could take over at any time.
+            ready.send_replace(true);
+            lost = Some(lease::acquire(client.clone(), &options.pod_namespace).await?);
+            ready.send_replace(false);
+        }
+        metrics.leads(true);
+        let parts = Parts {
+            options: &options,
+            client: client.clone(),
+            cluster,
+            broker,
+            metrics: metrics.clone(),
+        };
+        tokio::select! {
+            ended = parts.run(ready) => ended,
+            ended = lease::lost(lost) => Err(ended.into()),
+        }
+    };
+    tokio::select! {
+        ended = work => ended,
+        stopped = stop() => stopped,
+    }
+}
+
+/// Ends when the agent should.
+async fn stop() -> Result<(), RunError> {
+    let mut terminate = signal(SignalKind::terminate()).map_err(RunError::Signal)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(RunError::Signal)?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    info!("stopping");
+    Ok(())
+}
+
+fn broker(options: &Options) -> Result<Option<Arc<HttpCommunicator>>, RunError> {
+    match options.broker_transport {
+        Transport::None if !options.broker_kubeconfig.is_empty() => Err(NO_KUBERNETES),
+        Transport::Kubernetes => Err(NO_KUBERNETES),
+        Transport::None => Ok(None),
+        Transport::Http if options.broker_url.is_empty() || options.broker_cert_path.is_empty() => {
+            let needed = "--broker-transport=http needs --broker-url and --broker-cert-path";
+            Err(RunError::Flags(needed))
+        }
+        Transport::Http => {
+            let folder = PathBuf::from(&options.broker_cert_path);
+            let broker = HttpCommunicator::new(&options.broker_url, folder);
+            broker.map(|broker| Some(Arc::new(broker))).map_err(RunError::Broker)
+        }
+    }
+}
+
+const NO_KUBERNETES: RunError =
+    RunError::Flags("--broker-transport=kubernetes is not there yet: use --broker-transport=http");
+
+/// What the parts are made of.
+struct Parts<'a> {
+    options: &'a Options,
+    client: Client,
+    cluster: ClusterId,
+    broker: Option<Arc<HttpCommunicator>>,
+    metrics: Arc<Metrics>,
+}
+
+impl Parts<'_> {
+    /// All parts, until one ends.
+    async fn run(self, ready: watch::Sender<bool>) -> Result<(), RunError> {
+        let Self { options, client, cluster, broker, metrics } = self;
+        let broker = broker.map(|broker| broker as Arc<dyn BrokerCommunicator>);
+        let tracked = Tracked::with_devices(options.gpu_resources.clone());
+        let that_count =
+            if options.count_unready_nodes { NodesThatCount::All } else { NodesThatCount::Usable };
+        let collected = Arc::new(Collected::new(tracked, that_count));
+        let instructions = match options.instruction_namespace.as_str() {
+            "" => options.advertisement_namespace.clone(),
+            named => named.to_owned(),
+        };
+        let liqo = liqo(options, &client, &instructions)?;
+        let context =
+            Context::new(client.clone(), cluster, broker.clone(), instructions, liqo, metrics);
+        let context = Arc::new(context);
+        let disturbance = Arc::<Disturbance>::default();
+
+        let (kept, providing) =
+            provider_instruction::controller(context.clone(), disturbance.clone());
+        let (delivered, touched, using) =
+            reservation_instruction::controller(context.clone(), disturbance.clone());
+        let requesting = resource_request::run(context.clone(), delivered, touched);
+        let first = if broker.is_some() { Publication::NotYet } else { Publication::NoBroker };
+        let (publication, publications) = watch::channel(first);
+        let place = Place {
+            namespace: options.advertisement_namespace.clone(),
+            name: options.advertisement_name.clone(),
+            every: options.advertisement_requeue_interval,
+        };
+        let sources = Sources { collected: collected.clone(), kept, publication: publications };
+        let advertising = advertisement::run(context.clone(), place, sources);
+        let telling = tell(options, context, collected.clone(), publication, disturbance);
+        let is_ready = async {
+            // The sums live as long as this does.
+            let _ = collected.progress().wait_for(|progress| progress.is_complete()).await;
+            ready.send_replace(true);
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            never = follow(client, collected.clone()) => match never {},
+            never = advertising => match never {},
+            () = providing => Err(RunError::Ended("the controller of ProviderInstructions")),
+            () = using => Err(RunError::Ended("the controller of ReservationInstructions")),
+            () = requesting => Err(RunError::Ended("the controller of ResourceRequests")),
+            ended = telling => ended,
+            () = is_ready => Err(RunError::Ended("readiness")),
+        }
+    }
+}
+
+/// The agent loop, if there is a broker.
+async fn tell(
+    options: &Options,
+    context: Arc<Context>,
+    collected: Arc<Collected>,
+    publication: watch::Sender<Publication>,
+    disturbance: Arc<Disturbance>,
+) -> Result<(), RunError> {
+    let Some(broker) = context.broker.clone() else { return std::future::pending().await };
+    let acceptance =
+        if options.reject_when_full { Acceptance::UnlessFull } else { Acceptance::Always };
+    let cluster = context.cluster.clone();
+    let collector = ClusterCollector::new(collected.clone(), publication);
+    let promises = Promises::new(context, collected, acceptance, disturbance);
+    let agent = Agent::builder(cluster, broker, collector, promises)
+        .schedule(Schedule::aligned(options.advertisement_requeue_interval))
+        .build();
+    let ended = agent.run(std::future::pending()).await;
+    sleep(TO_BE_SHOWN).await;
+    ended.map_err(RunError::Broker)
+}
+
+fn liqo(options: &Options, client: &Client, namespace: &str) -> Result<Option<Liqo>, RunError> {
+    let kubeconfigs = match &options.liqo_kubeconfig_dir {
+        Some(folder) => Kubeconfigs::Folder(folder.clone()),
+        None if options.liqo_kubeconfig_secrets => {
+            Kubeconfigs::Secrets(Box::new(Api::namespaced(client.clone(), namespace)))
+        }
+        None => return Ok(None),
+    };
+    let of_environment = || env::var_os("KUBECONFIG").map(PathBuf::from);
+    let local = options.liqo_local_kubeconfig.clone().or_else(of_environment);
+    let needed = "peering needs this cluster's kubeconfig: --liqo-local-kubeconfig or KUBECONFIG";
+    Ok(Some(Liqo::new(Settings {
+        program: options.liqoctl.clone(),
+        local: local.ok_or(RunError::Flags(needed))?,
+        kubeconfigs,
+        limit: options.liqo_timeout,
+        gateway_service: options.liqo_gw_server_service_type.clone(),
+        gpu: options.gpu_resources.first().cloned().unwrap_or_else(|| "nvidia.com/gpu".to_owned()),
+    })))
+}

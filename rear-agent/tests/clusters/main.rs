@@ -1,0 +1,25 @@
+//! What users and operators of the agent can rely on: claims about the real program, on real API servers, with kubectl as
+//! the user and the shipped role as the agent's.
+// A test that is surprised should fail at once.
+#![allow(clippy::unwrap_used)]
+
+mod advertisements;
+mod agent;
+mod background;
+mod by_hand;
+mod flags;
+mod install;
+mod interruptions;
+mod peering;
+#[path = "../../../rear-broker/tests/broker/pki.rs"]
+#[allow(dead_code, reason = "the broker's own tests use more of it")]
+mod pki;
+#[path = "../../../rear-agent-sdk/tests/sdk/process.rs"]
+#[allow(dead_code, reason = "the SDK's own tests use more of it")]
+mod process;
+mod providers;
+#[path = "../../../rear-agent-sdk/tests/sdk/proxy.rs"]
+#[allow(dead_code, reason = "the SDK's own tests use more of it")]
+mod proxy;
+mod requests;
+mod site;

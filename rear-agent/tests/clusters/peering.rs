@@ -1,0 +1,142 @@
+//! Peering, with a stand-in for `liqoctl` that knows its flags, writes down how it was called, and can fail or hang.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rear_testbed::eventually;
+
+use super::agent::Start;
+use super::requests::{World, requester};
+
+const PEERED: &str = ".status.conditions[?(@.type==\"Peered\")].status";
+const ACTIVE: &str = ".status.conditions[?(@.type==\"Active\")].status";
+
+/// Refuses every flag that liqoctl does not have, and every kubeconfig that is not a file.
+const STAND_IN: &str = r#"#!/bin/sh
+here=$(dirname "$0")
+what=$1; shift
+line=$what
+while [ $# -gt 0 ]; do
+  case "$what $1" in
+    *" --kubeconfig"|*" --remote-kubeconfig")
+      [ -s "$2" ] || { echo "no kubeconfig $2" >&2; exit 2; }; shift 2;;
+    *" --skip-confirm") shift;;
+    *" --timeout") shift 2;;
+    "peer --cpu"|"peer --memory"|"peer --resource"|"peer --gw-server-service-type")
+      line="$line $1 $2"; shift 2;;
+    *) echo "unknown flag: $1" >&2; exit 2;;
+  esac
+done
+echo "$line" >> "$here/calls"
+if [ -e "$here/fail" ]; then rm "$here/fail"; echo "the other side is away" >&2; exit 1; fi
+if [ -e "$here/hang" ]; then rm "$here/hang"; exec sleep 1000; fi
+if [ -e "$here/flood" ]; then rm "$here/flood"; head -c 2000000 /dev/zero | tr '\0' 'x'; echo; fi
+echo "done"
+"#;
+
+struct Liqoctl(PathBuf);
+
+impl Liqoctl {
+    /// Beside a folder of kubeconfigs, of which Paris has a good one.
+    fn new(folder: &Path) -> Self {
+        let folder = folder.join("liqo");
+        fs::create_dir(&folder).unwrap();
+        let program = folder.join("liqoctl");
+        fs::write(&program, STAND_IN).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let kubeconfig = "apiVersion: v1
+kind: Config
+current-context: c
+contexts: [{name: c, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: 'https://paris.example:6443'}}]
+users: [{name: u, user: {token: abc}}]
+";
+        fs::write(folder.join("paris.kubeconfig"), kubeconfig).unwrap();
+        Self(folder)
+    }
+
+    fn calls(&self) -> Vec<String> {
+        let calls = fs::read_to_string(self.0.join("calls")).unwrap_or_default();
+        calls.lines().map(str::to_owned).collect()
+    }
+
+    fn will(&self, what: &str) {
+        fs::write(self.0.join(what), "").unwrap();
+    }
+
+    /// Starts the agent of Rome anew, with this program.
+    fn restart(&self, world: &mut World) {
+        drop(world.of_rome.take());
+        let start = Start::with(&world.rome, &world.broker, "rome")
+            .flag(&format!("--liqo-kubeconfig-dir={}", self.0.display()))
+            .flag(&format!("--liqoctl={}", self.0.join("liqoctl").display()))
+            .flag("--liqo-timeout=10s");
+        world.of_rome = Some(start.run());
+    }
+}
+
+#[test]
+fn a_reservation_is_peered_with_its_sizes_and_unpeered_when_the_last_one_ends() {
+    let mut world = World::start();
+    let liqoctl = Liqoctl::new(world.rome.server.folder());
+    liqoctl.will("flood");
+    liqoctl.restart(&mut world);
+    let first = world.reserved("a", "requestedCPU: '2', requestedMemory: 4Gi");
+    world.rome.until(&requester(&first), PEERED, "True");
+    world.rome.until(&requester(&first), ACTIVE, "True");
+    let second = world.reserved("b", "requestedCPU: 500m, requestedMemory: 1Gi");
+    world.rome.until(&requester(&second), ACTIVE, "True");
+    world.rome.ask(&["delete", "rr", "a"]);
+    world.rome.until_gone(&requester(&first));
+    world.rome.ask(&["delete", "rr", "b"]);
+    world.rome.until_gone(&requester(&second));
+    let peer = "peer --gw-server-service-type NodePort";
+    assert_eq!(
+        liqoctl.calls(),
+        [
+            format!("{peer} --cpu 2 --memory 4Gi"),
+            format!("{peer} --cpu 2500m --memory 5Gi"),
+            format!("{peer} --cpu 500m --memory 1Gi"),
+            "unpeer".to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn a_peering_that_fails_or_hangs_is_tried_again_and_says_why() {
+    let mut world = World::start();
+    let liqoctl = Liqoctl::new(world.rome.server.folder());
+    liqoctl.will("hang");
+    liqoctl.will("fail");
+    liqoctl.restart(&mut world);
+    let id = world.reserved("a", "requestedCPU: '2', requestedMemory: 4Gi");
+    let message = ".status.conditions[?(@.type==\"Peered\")].message";
+    let said = |words: &str| {
+        eventually(|| {
+            let said = world.rome.field(&requester(&id), message)?;
+            said.contains(words).then_some(())
+        })
+    };
+    said("the other side is away").expect("its words are in the condition");
+    said("did not end within 10 s").expect("the limit is in the condition");
+    world.rome.until(&requester(&id), ACTIVE, "True");
+    assert_eq!(liqoctl.calls().len(), 3);
+}
+
+#[test]
+fn a_kubeconfig_that_runs_programs_is_not_used() {
+    let mut world = World::start();
+    let liqoctl = Liqoctl::new(world.rome.server.folder());
+    let good = fs::read_to_string(liqoctl.0.join("paris.kubeconfig")).unwrap();
+    let bad = good
+        .replace("token: abc", "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh}");
+    fs::write(liqoctl.0.join("paris.kubeconfig"), bad).unwrap();
+    liqoctl.restart(&mut world);
+    let id = world.reserved("a", "requestedCPU: '2', requestedMemory: 4Gi");
+    world.rome.until(&requester(&id), PEERED, "False");
+    let message = ".status.conditions[?(@.type==\"Peered\")].message";
+    let why = world.rome.field(&requester(&id), message).unwrap();
+    assert!(why.contains("runs a program"), "{why}");
+    assert_eq!(liqoctl.calls(), [""; 0]);
+}

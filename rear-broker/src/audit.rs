@@ -1,0 +1,149 @@
+//! The audit log: who did what, one line for each request that may change something, also if it was refused.
+//!
+//! An accepted advertisement is not in it: one comes every half minute from every cluster, and what it changed is in the
+//! events. Lines go to a file of their own, or to the log as the target `audit`.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use arc_swap::ArcSwapOption;
+use serde::Serialize;
+use thiserror::Error;
+use tracing::{error, info};
+
+/// Who did what is nobody else's business.
+const OWNER_ONLY: u32 = 0o600;
+
+/// Lines that may wait for the disk. Whoever comes then waits too: a line is never left out.
+const MAX_WAITING: usize = 4096;
+
+/// What is told of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Record {
+    /// When, by the broker's time.
+    pub at: String,
+    /// The request, as its answer and the log name it.
+    pub request: String,
+    /// Whom the certificate names; absent without one that can be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Whether that is an administrator.
+    pub administrator: bool,
+    /// For whom an administrator has asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_behalf_of: Option<String>,
+    /// What was to be done.
+    pub action: &'static str,
+    /// With what: a reservation or a cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object: Option<String>,
+    /// The status of the answer.
+    pub status: u16,
+    /// The code of the problem, if it was refused or failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+}
+
+/// The audit log cannot be written.
+#[derive(Debug, Error)]
+#[error("{} cannot be written", path.display())]
+pub struct AuditError {
+    /// Which file.
+    pub path: PathBuf,
+    /// Why.
+    pub source: io::Error,
+}
+
+/// Where records go.
+#[derive(Debug, Clone)]
+pub struct Audit(Arc<ArcSwapOption<Lines>>);
+
+impl Audit {
+    /// To this file, or to the log.
+    pub fn open(path: Option<&Path>) -> Result<Self, AuditError> {
+        Ok(Self(Arc::new(ArcSwapOption::new(lines(path)?))))
+    }
+
+    /// From now on to this file, made anew if it was moved away, or to the log.
+    pub fn reopen(&self, path: Option<&Path>) -> Result<(), AuditError> {
+        self.0.store(lines(path)?);
+        Ok(())
+    }
+
+    /// Tells of a request.
+    pub fn tell(&self, record: &Record) {
+        let Some(lines) = &*self.0.load() else { return log(record) };
+        match serde_json::to_string(record) {
+            Ok(line) => lines.tell(line + "\n"),
+            Err(error) => error!(%error, ?record, "a line of the audit log cannot be written"),
+        }
+    }
+}
+
+fn lines(path: Option<&Path>) -> Result<Option<Arc<Lines>>, AuditError> {
+    path.map(|path| Lines::open(path).map(Arc::new)).transpose()
+}
+
+fn log(record: &Record) {
+    let Record { at: _, request, by, administrator, on_behalf_of, action, object, status, code } =
+        record;
+    info!(
+        target: "audit",
+        request, by, administrator, on_behalf_of, action, object, status, code, "audit"
+    );
+}
+
+/// A file and the thread that writes it.
+#[derive(Debug)]
+struct Lines {
+    queue: Option<SyncSender<String>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Lines {
+    fn open(path: &Path) -> Result<Self, AuditError> {
+        let failed = |source| AuditError { path: path.to_owned(), source };
+        let mut options = OpenOptions::new();
+        let file = options.create(true).append(true).mode(OWNER_ONLY).open(path).map_err(failed)?;
+        let (queue, waiting) = sync_channel(MAX_WAITING);
+        let thread = thread::Builder::new().name("audit log".into());
+        let thread = thread.spawn(move || write_all(file, &waiting)).map_err(failed)?;
+        Ok(Self { queue: Some(queue), thread: Some(thread) })
+    }
+
+    fn tell(&self, line: String) {
+        if self.queue.as_ref().is_none_or(|queue| queue.send(line).is_err()) {
+            error!("the audit log has ended before its time");
+        }
+    }
+}
+
+fn write_all(file: File, waiting: &Receiver<String>) {
+    let mut out = BufWriter::new(file);
+    while let Ok(line) = waiting.recv() {
+        let rest = std::iter::from_fn(|| waiting.try_recv().ok()).take(MAX_WAITING);
+        let mut lines = [line].into_iter().chain(rest);
+        let written = lines.try_for_each(|line| out.write_all(line.as_bytes()));
+        if let Err(error) = written.and_then(|()| out.flush()) {
+            error!(%error, "lines of the audit log were lost");
+        }
+    }
+}
+
+impl Drop for Lines {
+    /// What was told is written before it ends.
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            error!("the audit log's thread panicked");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! `rear-broker dev`: everything at once, to try it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rear_engine::Timestamp;
+
+use crate::cli::{Failure, Said, exit};
+use crate::dev::{self, Wanted};
+
+/// Its flags.
+#[derive(Debug, Args)]
+pub struct Dev {
+    /// How many clusters are simulated
+    #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u16).range(2..=1000))]
+    clusters: u16,
+    /// A directory that is kept; without it everything is gone in the end
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The port of the API on this machine; without it 8443, or any that is free
+    #[arg(long, value_name = "PORT")]
+    http_port: Option<u16>,
+}
+
+impl Dev {
+    pub(crate) fn run(self, now: Timestamp) -> Result<Said, Failure> {
+        let runtime = tokio::runtime::Runtime::new();
+        let runtime = runtime.map_err(|error| Failure::new(error, exit::OTHER))?;
+        let wanted =
+            Wanted { clusters: self.clusters.into(), data: self.data, port: self.http_port };
+        runtime.block_on(dev::run(wanted, now))?;
+        Ok(Said::done("everything has ended\n"))
+    }
+}

@@ -1,0 +1,102 @@
+//! What the keys mean to the rest of the broker, and which of them contradict each other.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use rear_api::problem::Names;
+use rear_engine::Policy;
+use rear_store::Settings;
+use rear_store::settings::{EventRetention, PriorityCaps};
+
+use super::error::{ConfigError, ConfigErrors, Place};
+use super::keys::Config;
+use super::value::Span;
+use super::{Found, Values};
+use crate::identity::Administrators;
+use crate::limits::RateLimit;
+use crate::pki::Layout;
+
+impl Config {
+    /// Values that are right alone may be wrong together.
+    pub(super) fn check(&self, values: &Values) -> Result<(), ConfigErrors> {
+        let (Some(Span(default)), Some(Span(longest))) = (self.default_duration, self.max_duration)
+        else {
+            return Ok(());
+        };
+        if default <= longest {
+            return Ok(());
+        }
+        let found = values.get("default-duration");
+        let place =
+            found.map_or(Place::Flag("default-duration"), |Found { place, .. }| place.clone());
+        Err(ConfigError::Invalid {
+            place,
+            key: "default-duration",
+            value: default.to_string(),
+            remedy: format!("it is at most max-duration, which is {longest}"),
+        }
+        .into())
+    }
+
+    /// Where the API listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::new(self.http_address, self.http_port)
+    }
+
+    /// Where `tls.crt`, `tls.key` and `ca.crt` are.
+    #[must_use]
+    pub fn certificates(&self) -> PathBuf {
+        self.http_cert_path.clone().unwrap_or_else(|| Layout::of(&self.data).tls())
+    }
+
+    /// How administrators are told from clusters.
+    #[must_use]
+    pub fn administrators(&self) -> Administrators {
+        Administrators {
+            unit: self.administrator_unit.0.clone(),
+            named: self.administrator.clone(),
+        }
+    }
+
+    /// How often each cluster may ask.
+    #[must_use]
+    pub fn rate_limit(&self) -> RateLimit {
+        RateLimit::new(self.requests_per_second, self.request_burst)
+    }
+
+    /// Whether requesters learn the names of clusters that they do not get.
+    #[must_use]
+    pub fn names(&self) -> Names {
+        if self.hide_names { Names::LeftOut } else { Names::Shown }
+    }
+
+    /// What the store is told.
+    #[must_use]
+    pub fn settings(&self) -> Settings {
+        let count = usize::try_from(self.events_kept.get()).unwrap_or(usize::MAX);
+        Settings {
+            policy: self.policy(),
+            events: EventRetention { age: self.events_kept_for.0, count },
+            priorities: PriorityCaps {
+                others: self.max_priority,
+                named: self.priority_cap.clone(),
+            },
+        }
+    }
+
+    fn policy(&self) -> Policy {
+        let span = |span: Option<Span>| span.map(|Span(span)| span);
+        Policy {
+            weights: self.weight.0,
+            strategy: self.strategy.0,
+            cost_share: self.cost_share.0,
+            currency: self.currency.clone(),
+            stale_after: self.stale_after.0,
+            requester_gone_after: self.requester_gone_after.0,
+            default_duration: span(self.default_duration),
+            max_duration: span(self.max_duration),
+            ended_kept_for: self.ended_kept_for.0,
+        }
+    }
+}

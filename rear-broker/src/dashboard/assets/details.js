@@ -1,0 +1,69 @@
+// One cluster, one reservation: what it is, what belongs to it, what happened to it.
+
+import * as broker from "./broker.js";
+import { badge, clusterLink, fill, h, table } from "./dom.js";
+import { DIMENSIONS, date, distance, resources } from "./format.js";
+import { reservationColumns } from "./lists.js";
+import { bar, line } from "./overview.js";
+
+function facts(list) {
+  const known = list.filter(([, value]) => value !== undefined && value !== "");
+  return h("dl", { class: "facts" }, known.flatMap(([term, value]) => [h("dt", {}, term), h("dd", {}, value)]));
+}
+
+function feed(events, about) {
+  const own = events.filter(about);
+  return own.length ? h("ol", { class: "feed" }, own.map(line)) : h("p", { class: "faint" }, "Nothing since this page was opened.");
+}
+
+export function cluster(main, { id, events, now }) {
+  const content = h("div");
+  fill(main, h("h1", {}, id), content);
+  return async () => {
+    const [list, told, promises] = await Promise.all([
+      broker.clusters({ search: id }), broker.cluster(id).catch(() => undefined), broker.reservations({ search: id }),
+    ]);
+    const row = list.rows.find((found) => found.id === id);
+    if (!row) return fill(content, h("p", {}, "There is no such cluster."));
+    const side = (name) => promises.rows.filter((kept) => kept[name] === id && ["Reserved", "Active"].includes(kept.status.phase));
+    const bars = Object.keys(DIMENSIONS).filter((name) => row[name]).map((name) => h("li", { class: "card" },
+      h("h3", {}, DIMENSIONS[name].title), bar(name, row[name]), h("p", {}, `${DIMENSIONS[name].text(row[name].free)} free of ${DIMENSIONS[name].text(row[name].allocatable)}`)));
+    const labels = Object.entries(told?.labels ?? {}).map(([key, value]) => `${key}=${value}`).join(", ");
+    const cost = told?.cost && `${told.cost.cpuCost} for a core, ${told.cost.memoryCost} for a GiB, an hour, in ${told.cost.currency}`;
+    fill(content,
+      facts([["State", badge(row.state)], ["Name", row.name], ["Score", row.score ?? ""], ["Last heard", row.receivedAt ? distance(row.receivedAt, now()) : "never"], ["Labels", labels], ["Cost", cost ?? ""]]),
+      h("ul", { class: "cards" }, bars),
+      h("section", {}, h("h2", {}, "Lends"), table("Live promises of this cluster", reservationColumns(now), side("targetClusterID"), "It lends nothing.")),
+      h("section", {}, h("h2", {}, "Borrows"), table("Live promises to this cluster", reservationColumns(now), side("requesterID"), "It borrows nothing.")),
+      h("section", {}, h("h2", {}, "What happened"), feed(events, (event) => event.clusterID === id || event.reservation?.requesterID === id || event.reservation?.targetClusterID === id)));
+  };
+}
+
+/** What is known of the life of a reservation, in the order in which it happens. */
+function timeline(kept, now) {
+  const { status } = kept;
+  const ended = ["Released", "Failed"].includes(status.phase);
+  const steps = [
+    ["Asked for and locked", status.reservedAt ?? kept.createdAt, true],
+    ["In use", status.activatedAt, status.phase === "Active" || status.activatedAt !== undefined],
+    [ended ? `${status.phase}: ${status.message}` : "Ends", ended ? status.endedAt : status.expiresAt, ended],
+  ].filter(([, at, done]) => at !== undefined || done);
+  return h("ol", { class: "timeline" }, steps.map(([what, at, done]) => h("li", { class: done ? "done" : "ahead" },
+    h("strong", {}, what), at ? h("span", {}, ` ${date(at)} (${distance(at, now())})`) : undefined)));
+}
+
+export function reservation(main, { id, events, now }) {
+  const content = h("div");
+  fill(main, h("h1", { class: "id" }, id), content);
+  return async () => {
+    const kept = await broker.reservation(id).catch((error) => error);
+    if (kept instanceof Error) return fill(content, h("p", {}, `There is no such reservation, or it is no longer remembered: ${kept.message}`));
+    fill(content,
+      facts([
+        ["Phase", badge(kept.status.phase)], ["Message", kept.status.message], ["Requester", clusterLink(kept.requesterID)], ["Provider", clusterLink(kept.targetClusterID)],
+        ["What", resources(kept.requestedResources)], ["Priority", `${kept.priority ?? 0}`], ["Duration", kept.duration ?? "until it is given back"],
+      ]),
+      h("section", {}, h("h2", {}, "Its life"), timeline(kept, now)),
+      h("section", {}, h("h2", {}, "What happened"), feed(events, (event) => event.reservation?.id === id)));
+  };
+}

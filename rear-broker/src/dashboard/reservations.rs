@@ -1,0 +1,57 @@
+//! Reservations as a list: the newest first, searched, and cut where nobody reads on.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use rear_api::reservation::Reservation as Shown;
+use rear_engine::{Reservation, ReservationId};
+use rear_store::View;
+use serde::{Deserialize, Serialize};
+
+use super::MAX_ROWS;
+
+/// What is looked for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    /// A part of the id of one of its sides, or the beginning of its own.
+    #[serde(default)]
+    search: String,
+    phase: Option<String>,
+}
+
+/// What was found.
+#[derive(Debug, Serialize)]
+pub(super) struct Found {
+    /// How many are meant.
+    matching: usize,
+    /// The newest of these.
+    rows: Vec<Shown>,
+}
+
+pub(super) fn find(view: &View, wanted: &Wanted) -> Found {
+    let search = wanted.search.trim().to_lowercase();
+    let meant = |kept: &&Reservation| {
+        wanted.phase.as_deref().is_none_or(|phase| phase.eq_ignore_ascii_case(kept.phase.name()))
+            && mentions(kept, &search)
+    };
+    let mut matching = 0;
+    let mut newest: BinaryHeap<Reverse<ReservationId>> = BinaryHeap::new();
+    for kept in view.fleet().reservations().filter(meant) {
+        matching += 1;
+        newest.push(Reverse(kept.id));
+        if newest.len() > MAX_ROWS {
+            newest.pop();
+        }
+    }
+    let ids = newest.into_sorted_vec().into_iter();
+    let rows = ids.filter_map(|Reverse(id)| view.fleet().reservation(id)).map(Shown::from);
+    Found { matching, rows: rows.collect() }
+}
+
+fn mentions(kept: &Reservation, search: &str) -> bool {
+    if search.starts_with("rsv-") {
+        return kept.id.to_string().starts_with(search);
+    }
+    [kept.requester(), &kept.provider].iter().any(|side| side.as_str().contains(search))
+}

@@ -1,0 +1,159 @@
+//! `rear-broker dev`: a broker with its own authority and a fleet of simulated agents that really speak to it, on this
+//! machine only.
+
+mod next_steps;
+
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rear_engine::{ClusterId, Timestamp};
+use rear_fleet::{Fleet, name};
+use thiserror::Error;
+
+use crate::config::{ConfigErrors, Environment, Flags, load};
+use crate::log::Log;
+use crate::pki::{self, Layout, Order, PkiError};
+use crate::serve::{House, ServeError, Signals};
+use crate::supervisor::Supervisor;
+use next_steps::NextSteps;
+
+/// The port of the API, if it is free.
+const PORT: u16 = 8443;
+
+/// How often each cluster's own load changes, about: there is something to see, and nothing flickers.
+const CHURN: Duration = Duration::from_mins(2);
+
+/// Who may see and release everything.
+const ADMINISTRATOR: &str = "admin";
+
+/// What is wanted.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// How many clusters.
+    pub clusters: usize,
+    /// A directory that is kept.
+    pub data: Option<PathBuf>,
+    /// The port of the API.
+    pub port: Option<u16>,
+}
+
+/// Why there is nothing to try.
+#[derive(Debug, Error)]
+pub enum DevError {
+    /// There is no place for it.
+    #[error("no temporary directory can be made")]
+    Place(#[source] std::io::Error),
+    /// The certificates cannot be made.
+    #[error("the certificates cannot be made")]
+    Certificates(#[from] PkiError),
+    /// The configuration cannot be used.
+    #[error(transparent)]
+    Configuration(#[from] ConfigErrors),
+    /// The broker does not serve.
+    #[error(transparent)]
+    Broker(#[from] ServeError),
+    /// The clusters cannot speak to it.
+    #[error("the simulated clusters cannot be started")]
+    Fleet(#[source] rear_agent_sdk::Error),
+}
+
+/// Runs until it is told to stop.
+pub async fn run(wanted: Wanted, now: Timestamp) -> Result<(), DevError> {
+    let place = Place::of(wanted.data)?;
+    let names: Vec<ClusterId> = (0..wanted.clusters).map(name).collect();
+    issue_certificates(place.path(), &names, now)?;
+    let loaded = load(&Flags::default(), &environment(place.path(), wanted.port))?;
+    let log = Log::start(&loaded.config).map_err(ServeError::from)?;
+    let mut config = loaded.config;
+    let signals = Signals::listen()?;
+    let house = House::build(&config, log).await?;
+    let issued = Layout::of(place.path()).issued();
+    let url = format!("https://localhost:{}", house.addresses.api.port());
+    let fleet = Fleet::builder(url.as_str(), &issued).clusters(wanted.clusters).churn(CHURN);
+    let fleet = fleet.start().map_err(DevError::Fleet)?;
+    fleet.advertised().await;
+    let steps = NextSteps {
+        names: &names,
+        issued: &issued,
+        addresses: &house.addresses,
+        kept: place.is_kept(),
+    };
+    // A reader that has seen enough is no error.
+    drop(write!(std::io::stdout(), "{steps}"));
+    let quiet = Supervisor::of_this_process();
+    let unchanged = || load(&Flags::default(), &environment(place.path(), wanted.port));
+    let reason = house.stay_open(signals, &mut config, unchanged, &quiet).await;
+    fleet.stop().await;
+    house.close().await;
+    Ok(reason?)
+}
+
+/// Where everything is: for a while, or for good.
+enum Place {
+    Kept(PathBuf),
+    ForNow(tempfile::TempDir),
+}
+
+impl Place {
+    fn of(data: Option<PathBuf>) -> Result<Self, DevError> {
+        if let Some(data) = data {
+            return Ok(Self::Kept(data));
+        }
+        let made = tempfile::Builder::new().prefix("rear-dev-").tempdir();
+        made.map(Self::ForNow).map_err(DevError::Place)
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Kept(path) => path,
+            Self::ForNow(folder) => folder.path(),
+        }
+    }
+
+    fn is_kept(&self) -> bool {
+        matches!(self, Self::Kept(_))
+    }
+}
+
+/// An authority if there is none, and certificates for those who have none.
+fn issue_certificates(data: &Path, names: &[ClusterId], now: Timestamp) -> Result<(), PkiError> {
+    let layout = Layout::of(data);
+    if !layout.authority().exists() {
+        let administrator =
+            ADMINISTRATOR.parse().map_err(|_| PkiError::Unknown(ADMINISTRATOR.into()))?;
+        pki::init(data, &administrator, &[], now)?;
+    }
+    for name in names {
+        if !layout.issued().join(name.as_str()).exists() {
+            let name = name.clone();
+            let order = Order { name, administrator: false, valid_for: None, out: None };
+            pki::issue(data, &order, now)?;
+        }
+    }
+    Ok(())
+}
+
+/// What anyone could say by environment. What keeps it on this machine counts whatever else is said.
+fn environment(data: &Path, port: Option<u16>) -> Environment {
+    let port = port.unwrap_or_else(|| if is_free(PORT) { PORT } else { 0 });
+    let anywhere_here = "127.0.0.1:0".to_owned();
+    let said = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let unless_said = [("REAR_LOG_LEVEL", "warn,audit=off".to_owned())];
+    let fixed = [
+        ("REAR_DATA", data.display().to_string()),
+        ("REAR_HTTP_ADDRESS", Ipv4Addr::LOCALHOST.to_string()),
+        ("REAR_HTTP_PORT", port.to_string()),
+        ("REAR_METRICS_BIND_ADDRESS", anywhere_here.clone()),
+        ("REAR_HEALTH_PROBE_BIND_ADDRESS", anywhere_here.clone()),
+        ("REAR_OPERATIONS_BIND_ADDRESS", anywhere_here),
+    ];
+    let ours = |(name, value): (&str, String)| (name.to_owned(), value);
+    unless_said.into_iter().map(ours).chain(said).chain(fixed.into_iter().map(ours)).collect()
+}
+
+fn is_free(port: u16) -> bool {
+    TcpListener::bind(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port)).is_ok()
+}

@@ -1,0 +1,86 @@
+//! What requests do, in one word each: for the audit log and the metrics.
+
+use axum::http::{Method, StatusCode, Uri};
+
+/// Something that may change the ledger or hands it out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    Advertise,
+    Forget,
+    Reserve,
+    Activate,
+    Renew,
+    Reject,
+    Release,
+    SaveSnapshot,
+    EndRecovery,
+    ConfirmClock,
+}
+
+/// What a route knows better than its address does.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct About {
+    /// What was made or changed.
+    pub(super) object: Option<String>,
+    /// For whom an administrator has asked.
+    pub(super) on_behalf_of: Option<String>,
+}
+
+impl Action {
+    /// What a request does; nothing if it only looks.
+    pub(super) fn of(method: &Method, route: &str, uri: &Uri) -> Option<Self> {
+        let action = match (method.as_str(), route.strip_prefix("/api/v1/")?) {
+            ("POST", "advertisements") => Self::Advertise,
+            ("DELETE", "advertisements/{id}") => Self::Forget,
+            ("POST", "reservations") => Self::Reserve,
+            ("POST", "reservations/{id}/activate") => Self::Activate,
+            ("POST", "reservations/{id}/renew") => Self::Renew,
+            ("POST", "reservations/{id}/reject") => Self::Reject,
+            ("DELETE", "reservations/{id}") => Self::Release,
+            ("GET", "snapshot") => Self::SaveSnapshot,
+            ("POST", "recovery/end") => Self::EndRecovery,
+            ("POST", "clock/confirm") => Self::ConfirmClock,
+            _ => return None,
+        };
+        let explains = action == Self::Reserve && uri.query().is_some_and(is_dry_run);
+        (!explains).then_some(action)
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Advertise => "advertise",
+            Self::Forget => "forget",
+            Self::Reserve => "reserve",
+            Self::Activate => "activate",
+            Self::Renew => "renew",
+            Self::Reject => "reject",
+            Self::Release => "release",
+            Self::SaveSnapshot => "save-snapshot",
+            Self::EndRecovery => "end-recovery",
+            Self::ConfirmClock => "confirm-clock",
+        }
+    }
+
+    /// Whether the audit log has a line of it.
+    pub(super) fn is_told(self, status: StatusCode) -> bool {
+        self != Self::Advertise || !status.is_success()
+    }
+
+    /// What the address names: `/api/v1/KIND/OBJECT…`.
+    pub(super) fn object(self, uri: &Uri) -> Option<String> {
+        match self {
+            Self::Forget | Self::Activate | Self::Renew | Self::Reject | Self::Release => {
+                uri.path().split('/').nth(4).map(str::to_owned)
+            }
+            Self::Advertise
+            | Self::Reserve
+            | Self::SaveSnapshot
+            | Self::EndRecovery
+            | Self::ConfirmClock => None,
+        }
+    }
+}
+
+fn is_dry_run(query: &str) -> bool {
+    query.split('&').any(|member| member == "dryRun=true")
+}

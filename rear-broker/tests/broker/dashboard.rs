@@ -1,0 +1,292 @@
+//! The dashboard in a real browser: what it shows, that it lives, and that nothing on it is broken or unreachable.
+
+mod browser;
+mod huge;
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use super::client::Client;
+use super::process::Broker;
+use browser::Browser;
+
+/// Tells what someone who cannot see, point or tell colours apart would stumble over.
+const JUDGE: &str = include_str!("dashboard/judge.js");
+
+/// The pages, by what stands on them when they are there.
+const PAGES: [(&str, &str); 4] = [
+    ("#/", "How much there is"),
+    ("#/clusters", "paris"),
+    ("#/reservations", "Reservations"),
+    ("#/try", "Nothing is locked"),
+];
+
+struct Stage {
+    broker: Broker,
+    address: String,
+}
+
+impl Stage {
+    fn start() -> Self {
+        let broker = Broker::start();
+        let port = broker.listener("operations").port();
+        Self { broker, address: format!("http://localhost:{port}/") }
+    }
+
+    fn advertise(&self, name: &str, shown: &str, cpu: &str) -> Client {
+        let cluster = self.broker.cluster(name);
+        let amounts = |cpu: &str, memory: &str| json!({ "cpu": cpu, "memory": memory });
+        let resources = json!({
+            "capacity": amounts(cpu, "64Gi"), "allocatable": amounts(cpu, "64Gi"), "allocated": amounts("1", "8Gi"),
+        });
+        let body = json!({
+            "clusterID": name, "clusterName": shown, "timestamp": "2026-11-16T12:00:00Z",
+            "resources": resources, "labels": { "zone": "north" },
+        });
+        cluster.post("/api/v1/advertisements", &body).expect(200);
+        cluster
+    }
+}
+
+fn reserve(requester: &Client, cpu: &str) -> String {
+    let body = json!({ "requestedResources": { "cpu": cpu, "memory": "4Gi" }, "duration": "1h" });
+    let made = requester.post("/api/v1/reservations", &body).expect(201);
+    made["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn everything_is_seen_at_a_glance_and_follows_what_happens() {
+    let stage = Stage::start();
+    let rome = stage.advertise("rome", "Roma", "8");
+    stage.advertise("paris", "Paris", "32");
+    let browser = Browser::open();
+    browser.go(&stage.address);
+    browser.until_text("Nobody borrows anything at the moment.");
+    browser.until_text("38 cores\nfree of 40 cores");
+    browser.until_text("Nothing is wrong.");
+    let made = reserve(&rome, "4");
+    browser.until_text("34 cores\nfree of 40 cores");
+    browser.until(&format!("document.querySelector('.feed').innerText.includes('{made}')"));
+    browser.until("document.querySelector('svg.flows path title').textContent === 'paris lends 4 cores and 4 GiB to rome'");
+    let refused = json!({ "requestedResources": { "cpu": "1000", "memory": "1Gi" } });
+    rome.post("/api/v1/reservations", &refused).problem(409);
+    browser.until_text("reserve: no-room for rome");
+    stage.advertise("paris", "Paris", "2");
+    browser.until_text("1 have promised or used more than they have");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn lists_are_searched_and_lead_to_pages_of_their_own() {
+    let stage = Stage::start();
+    let rome = stage.advertise("rome", "Roma", "8");
+    for number in 0..30 {
+        stage.advertise(&format!("c{number:02}"), "A cluster", "4");
+    }
+    stage.advertise("paris", "Paris", "32");
+    let made = reserve(&rome, "2");
+    let browser = Browser::open();
+    browser.go(&format!("{}#/clusters", stage.address));
+    browser.until_text("32 of 32");
+    browser.run("document.querySelector('input[name=search]').focus()");
+    browser.press("par");
+    browser.until_text("1 of 32");
+    browser.run("document.querySelector('tbody a').click()");
+    browser.until_text("It borrows nothing.");
+    browser.until_text(&made);
+    browser.run(&format!("location.hash = '#/reservations/{made}'"));
+    browser.until_text("Asked for and locked");
+    rome.delete(&format!("/api/v1/reservations/{made}")).expect(200);
+    browser.until_text("Released");
+    browser.go(&format!("{}#/reservations?phase=Released", stage.address));
+    browser.until_text("1 found");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_request_is_tried_without_locking_anything() {
+    let stage = Stage::start();
+    stage.advertise("rome", "Roma", "8");
+    stage.advertise("paris", "Paris", "32");
+    let browser = Browser::open();
+    browser.go(&format!("{}#/try", stage.address));
+    browser.until_text("Nothing is locked");
+    browser.run("document.querySelector('input[name=cpu]').value = '16'");
+    browser.run("document.querySelector('button[type=submit]').click()");
+    browser.until_text("It would be granted on paris.");
+    browser.until_text("cpu: 16 asked, 7 free");
+    browser.run("document.querySelector('input[name=cpu]').value = 'a lot'");
+    browser.run("document.querySelector('button[type=submit]').click()");
+    browser.until(
+        "document.querySelector('[role=alert]')?.innerText.includes('requestedResources.cpu')",
+    );
+    let live = stage.broker.administrator().get("/api/v1/reservations").expect(200);
+    assert_eq!(live, json!([]));
+}
+
+#[test]
+fn names_stay_names() {
+    let stage = Stage::start();
+    let name = "<img src=x onerror=\"document.title='owned'\">";
+    stage.advertise("paris", name, "8");
+    let browser = Browser::open();
+    for page in ["#/clusters", "#/clusters/paris"] {
+        browser.go(&format!("{}{page}", stage.address));
+        browser.until_text(name);
+        assert_eq!(browser.run("return document.querySelectorAll('main img').length"), json!(0));
+    }
+    assert_ne!(browser.run("return document.title"), json!("owned"));
+}
+
+#[test]
+fn every_page_can_be_used_by_everyone_and_asks_nobody_else() {
+    let stage = Stage::start();
+    let rome = stage.advertise("rome", "Roma", "8");
+    stage.advertise("paris", "Paris", "32");
+    reserve(&rome, "4");
+    let browser = Browser::open();
+    for (width, height) in [(390, 800), (800, 900), (1280, 1000)] {
+        browser.resize(width, height);
+        for (page, text) in PAGES {
+            browser.go(&format!("{}{page}", stage.address));
+            browser.until_text(text);
+            browser.until("document.getElementById('live').textContent === 'live'");
+            for _ in ["as it is", "in the other theme"] {
+                let found = browser.run(JUDGE);
+                assert_eq!(found, json!([]), "{page} at {width}");
+                browser.run("document.getElementById('theme').click()");
+            }
+        }
+    }
+    let elsewhere = "return performance.getEntriesByType('resource').map((entry) => entry.name)
+        .filter((name) => !name.startsWith(location.origin))";
+    assert_eq!(browser.run(elsewhere), json!([]));
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_keyboard_reaches_everything() {
+    let stage = Stage::start();
+    stage.advertise("paris", "Paris", "32");
+    let browser = Browser::open();
+    browser.go(&stage.address);
+    browser.until_text("How much there is");
+    let (tab, enter) = ("\u{e004}", "\u{e007}");
+    browser.press(tab);
+    assert_eq!(browser.run("return document.activeElement.className"), json!("skip"));
+    browser.press(&tab.repeat(2));
+    assert_eq!(browser.run("return document.activeElement.textContent"), json!("Clusters"));
+    browser.press(enter);
+    browser.until("document.querySelector('h1').textContent === 'Clusters'");
+    assert_eq!(browser.run("return document.activeElement.id"), json!("main"));
+}
+
+#[test]
+fn pages_are_for_this_machine_or_for_administrators() {
+    let stage = Stage::start();
+    let get = |host: &str| {
+        let curl = [
+            "-sS",
+            "-o",
+            "/dev/null",
+            "-w",
+            "%{http_code}",
+            "-H",
+            &format!("Host: {host}"),
+            &stage.address,
+        ];
+        let said = Command::new("curl").args(curl).stderr(Stdio::inherit()).output().unwrap();
+        String::from_utf8(said.stdout).unwrap()
+    };
+    assert_eq!(get("localhost"), "200");
+    assert_eq!(get("rebound.example"), "403");
+    let post = |path: &str| {
+        let address = format!("{}{path}", stage.address);
+        let curl =
+            ["-sS", "-o", "/dev/null", "-w", "%{http_code}", "-X", "POST", "-d", "{}", &address];
+        String::from_utf8(Command::new("curl").args(curl).output().unwrap().stdout).unwrap()
+    };
+    assert_eq!(post("api/v1/reservations"), "403");
+    assert_eq!(post("api/v1/clock/confirm"), "403");
+    // Where others reach them, they ask for a certificate of an administrator.
+    let exposed = Broker::start_with(&["--operations-bind-address", "0.0.0.0:0"]);
+    let at =
+        std::net::SocketAddr::new([127, 0, 0, 1].into(), exposed.listener("operations").port());
+    assert_eq!(status(&exposed.administrator().at(at)), 200);
+    assert_eq!(status(&exposed.cluster("paris").at(at)), 403);
+    assert_eq!(status(&exposed.client(None).at(at)), 401);
+}
+
+/// How the page is answered, which is no part of the API.
+fn status(client: &Client) -> u16 {
+    let mut connection = client.connect().unwrap();
+    connection.send(b"GET /overview.json HTTP/1.1\r\nHost: broker\r\n\r\n").unwrap();
+    connection.answer().unwrap().status
+}
+
+#[test]
+fn a_huge_fleet_is_shown_in_part() {
+    let mut broker = Broker::start();
+    broker.stop();
+    huge::fill(&broker.ledger());
+    broker.restart();
+    let address = format!("http://localhost:{}/", broker.listener("operations").port());
+    let browser = Browser::open();
+    browser.go(&address);
+    browser.until_text("10,000 clusters");
+    browser.until_text("100,000 reserved");
+    browser.until("document.querySelectorAll('svg.flows path').length === 40");
+    browser.go(&format!("{address}#/clusters?sort=free"));
+    browser.until_text("The first 200 of 10,000 that match");
+    assert_eq!(browser.run("return document.querySelectorAll('tbody tr').length"), json!(200));
+    browser.go(&format!("{address}#/reservations"));
+    browser.until_text("The newest 200 of 100,000");
+    browser.run("document.querySelector('input[name=search]').focus()");
+    browser.press("c00042");
+    browser.until("document.querySelectorAll('tbody tr').length < 200");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+/// `BLESS=1` makes the pictures of the documentation anew.
+#[test]
+fn the_pictures_of_the_documentation_are_of_this_page() {
+    let stage = Stage::start();
+    let clusters = ["athens", "berlin", "lisbon", "madrid", "milan", "oslo", "paris", "rome"];
+    let clients = clusters.map(|name| stage.advertise(name, name, "32"));
+    for (number, requester) in clients.iter().enumerate() {
+        for cpu in 1..=3 {
+            reserve(requester, &(cpu + number).to_string());
+        }
+    }
+    let browser = Browser::open();
+    for (name, page, theme, width, height) in [
+        ("overview", "#/", "light", 1280, 1200),
+        ("overview-dark", "#/", "dark", 1280, 1200),
+        ("clusters", "#/clusters", "light", 1280, 800),
+        ("overview-phone", "#/", "light", 390, 844),
+    ] {
+        browser.resize(width, height);
+        browser.go(&stage.address);
+        browser.run(&format!("localStorage.setItem('theme', '{theme}')"));
+        browser.go(&format!("{}?{name}{page}", stage.address));
+        browser.until_text("paris");
+        browser.until("document.getElementById('live').textContent === 'live'");
+        let picture = browser.picture();
+        assert!(picture.len() > 10_000, "{name} is empty");
+        if std::env::var_os("BLESS").is_some() {
+            write(name, &picture);
+        }
+    }
+}
+
+fn write(name: &str, picture: &str) {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/images");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut decode = Command::new("base64");
+    let file = std::fs::File::create(folder.join(format!("dashboard-{name}.png"))).unwrap();
+    let mut decode = decode.arg("-d").stdin(Stdio::piped()).stdout(file).spawn().unwrap();
+    std::io::Write::write_all(&mut decode.stdin.take().unwrap(), picture.as_bytes()).unwrap();
+    assert!(decode.wait().unwrap().success());
+}

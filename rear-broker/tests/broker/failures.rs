@@ -1,0 +1,107 @@
+//! What a broker says when it cannot serve, and how it ends: the place, the reason, the remedy.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::pki::Authority;
+use super::process::{Broker, program};
+
+/// A folder with certificates.
+fn place() -> tempfile::TempDir {
+    let place = tempfile::tempdir().unwrap();
+    let authority = Authority::new();
+    authority.server().write(&place.path().join("certs"), &authority);
+    place
+}
+
+/// How a broker that cannot serve ends, and what it says last.
+pub(crate) fn ends(folder: &Path, arguments: &[&str]) -> (i32, String) {
+    let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+    let output = program(folder, &arguments).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let last = said.lines().last().unwrap_or_default().to_owned();
+    (output.status.code().unwrap(), last)
+}
+
+#[test]
+fn a_port_that_is_in_use_is_named_with_the_key_that_names_another() {
+    let broker = Broker::start();
+    let port = broker.address.port().to_string();
+    let address = broker.address.to_string();
+    for (key, value) in [
+        ("http-port", &port),
+        ("metrics-bind-address", &address),
+        ("health-probe-bind-address", &address),
+        ("operations-bind-address", &address),
+    ] {
+        let place = place();
+        let (code, said) = ends(place.path(), &[&format!("--{key}"), value]);
+        let expected = format!(
+            "{address} cannot be listened on (the key `{key}` names another place): Address already in use"
+        );
+        assert_eq!(code, 69, "{said}");
+        assert!(said.contains(&expected), "{said}");
+    }
+}
+
+#[test]
+fn a_data_directory_that_serve_makes_is_its_owners_alone() {
+    let broker = Broker::start();
+    let data = broker.ledger().parent().unwrap().to_owned();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    assert_eq!((mode(&data), mode(&broker.ledger())), (0o700, 0o600));
+}
+
+#[test]
+fn a_data_directory_that_is_none_is_named() {
+    let place = place();
+    std::fs::write(place.path().join("data"), "a file").unwrap();
+    let (code, said) = ends(place.path(), &[]);
+    assert_eq!(code, 74, "{said}");
+    assert!(
+        said.contains("the data directory ") && said.contains("/data cannot be used"),
+        "{said}"
+    );
+    std::fs::remove_file(place.path().join("data")).unwrap();
+    std::fs::create_dir(place.path().join("data")).unwrap();
+    std::fs::write(place.path().join("data/ledger.redb"), "not a ledger at all").unwrap();
+    let (code, said) = ends(place.path(), &[]);
+    assert_eq!(code, 74, "{said}");
+    assert!(said.contains("ledger.redb is not a ledger, or it is damaged"), "{said}");
+}
+
+#[test]
+fn an_audit_log_that_cannot_be_written_keeps_it_from_serving() {
+    let place = place();
+    let (code, said) = ends(place.path(), &["--audit-log", "/no/such/folder/audit.log"]);
+    assert_eq!(code, 74, "{said}");
+    assert!(
+        said.contains(
+            "the audit log cannot be opened: /no/such/folder/audit.log cannot be written"
+        ),
+        "{said}"
+    );
+    assert!(!place.path().join("data").exists(), "and no ledger is made");
+}
+
+#[test]
+fn a_configuration_that_cannot_be_used_ends_with_its_code() {
+    let place = place();
+    std::fs::create_dir(place.path().join("data")).unwrap();
+    std::fs::write(place.path().join("data/broker.toml"), "stale-after = \"soon\"\n").unwrap();
+    let (code, said) = ends(place.path(), &[]);
+    assert_eq!(code, 78, "{said}");
+    assert!(
+        said.contains("broker.toml, line 1: `stale-after` cannot be \"soon\": it is a duration"),
+        "{said}"
+    );
+    std::fs::remove_file(place.path().join("data/broker.toml")).unwrap();
+    let (code, said) = ends(place.path(), &["--broker-interface", "kubernetes"]);
+    assert_eq!(code, 2, "{said}");
+}
+
+#[test]
+fn what_means_nothing_here_is_warned_about() {
+    let broker = Broker::start_with(&["--leader-elect"]);
+    assert!(broker.log().contains("leader-elect means nothing with the http interface"));
+}

@@ -1,0 +1,171 @@
+//! Callers that ask as fast as they are answered, each on one connection that is kept, for a little of one huge cluster.
+//!
+//! Whoever is refused is refused falsely: there is room for all. What was granted must be on the broker's books in the
+//! end, once.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rear_agent_sdk::communicator::{AdvertisementRequest, BrokerCommunicator, ReservationRequest};
+use rear_agent_sdk::{Error, HttpCommunicator, Intent};
+use rear_api::advertisement::OfferedResources;
+use rear_api::amounts::ResourceList;
+use rear_api::moment;
+use rear_engine::{ClusterId, Dimension};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::latency::Latencies;
+use crate::names::name;
+
+/// What each caller asks for.
+const CPU: &str = "1m";
+const MEMORY: &str = "1Mi";
+
+/// A billion requests: more than anyone waits for.
+const HUGE_CPU: &str = "1M";
+const HUGE_MEMORY: &str = "1Pi";
+
+/// What is to be done.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// Where the broker is, as `https://HOST:PORT`.
+    pub address: String,
+    /// The certificates: [`name`]`(0)` is the huge cluster, those after it are the callers.
+    pub certificates: PathBuf,
+    /// How many ask at once.
+    pub callers: usize,
+    /// For how long.
+    pub span: Duration,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct LoadReport {
+    /// How long grants took.
+    pub latencies: Latencies,
+    /// How long it went on.
+    pub took: Duration,
+    /// Requests without a grant, by reason.
+    pub refused: BTreeMap<String, u64>,
+    /// By how much the broker's ledger for the huge cluster has grown, in requests.
+    pub booked: u64,
+}
+
+impl Load {
+    /// Asks for as long as it should.
+    pub async fn run(self) -> Result<LoadReport, Error> {
+        let provider = self.communicator(&name(0))?;
+        publish_huge(&provider).await?;
+        let before = booked(&provider).await?;
+        let mut callers = Vec::new();
+        for number in 1..=self.callers {
+            let caller = self.communicator(&name(number))?;
+            caller.ping().await?;
+            callers.push(caller);
+        }
+        let start = Instant::now();
+        let end = start + self.span;
+        let mut asking: JoinSet<_> =
+            callers.into_iter().map(|caller| ask_until(caller, end)).collect();
+        let mut report = LoadReport::default();
+        while let Some(one) = asking.join_next().await {
+            report.add(&one.unwrap_or_default());
+        }
+        report.took = start.elapsed();
+        report.booked = booked(&provider).await?.saturating_sub(before);
+        Ok(report)
+    }
+
+    fn communicator(&self, name: &ClusterId) -> Result<HttpCommunicator, Error> {
+        HttpCommunicator::one_at_a_time(&self.address, self.certificates.join(name.as_str()))
+    }
+}
+
+async fn ask_until(caller: HttpCommunicator, end: Instant) -> LoadReport {
+    let mut report = LoadReport::default();
+    let hour = Some("1h".to_owned());
+    let request = ReservationRequest { duration: hour, ..rear_agent_sdk::request(CPU, MEMORY) };
+    while Instant::now() < end {
+        let start = Instant::now();
+        match caller.reserve(&request, &Intent::new()).await {
+            Ok(_) => report.latencies.record(start.elapsed()),
+            Err(error) => *report.refused.entry(error.to_string()).or_default() += 1,
+        }
+    }
+    report
+}
+
+async fn publish_huge(provider: &HttpCommunicator) -> Result<(), Error> {
+    let amounts = |cpu: &str, memory: &str| ResourceList {
+        cpu: cpu.into(),
+        memory: memory.into(),
+        gpu: None,
+        storage: None,
+    };
+    let huge = amounts(HUGE_CPU, HUGE_MEMORY);
+    let told = AdvertisementRequest {
+        cluster_id: name(0).to_string(),
+        cluster_name: None,
+        timestamp: moment::text(rear_agent_sdk::now()),
+        resources: OfferedResources {
+            capacity: huge.clone(),
+            allocatable: huge,
+            allocated: amounts("0", "0"),
+            reserved: None,
+            available: None,
+        },
+        cost: None,
+        labels: None,
+        endpoint_url: None,
+        consumed: None,
+        holding: None,
+        epoch: None,
+        sequence: None,
+    };
+    provider.publish(&told).await.map(drop)
+}
+
+/// What is reserved on the huge cluster, in requests of a thousandth of a core.
+async fn booked(provider: &HttpCommunicator) -> Result<u64, Error> {
+    let shown = provider.advertisement(&name(0)).await?;
+    let reserved = shown.and_then(|shown| shown.resources.reserved?.resources().ok());
+    Ok(reserved.unwrap_or_default().get(Dimension::Cpu))
+}
+
+impl LoadReport {
+    /// How many were granted in a second.
+    #[must_use]
+    pub fn per_second(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+        let granted = self.latencies.count() as f64;
+        granted / self.took.as_secs_f64().max(f64::EPSILON)
+    }
+
+    /// Whether everyone got what they asked for, and the books say so.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.refused.is_empty() && self.booked == self.latencies.count()
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.latencies.merge(&other.latencies);
+        for (why, count) in &other.refused {
+            *self.refused.entry(why.clone()).or_default() += count;
+        }
+    }
+}
+
+impl fmt::Display for LoadReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "reserve  {}", self.latencies)?;
+        writeln!(f, "granted  {:>9.0} a second", self.per_second())?;
+        for (why, count) in &self.refused {
+            writeln!(f, "refused  {count:>9} times  {why}")?;
+        }
+        writeln!(f, "booked   {:>9}, granted {}", self.booked, self.latencies.count())
+    }
+}
