@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, ValueEnum};
+use rear_agent_sdk::Length as Duration;
 use rear_agent_sdk::communicator::ReservationRequest;
-use rear_agent_sdk::duration::Duration;
 use rear_agent_sdk::{Dimension, request};
 use rear_api::amounts::RequestedResources;
 use rear_api::labels::LabelTexts;

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use rear_agent_sdk::BrokerCommunicator;
+use rear_agent_sdk::Length as Duration;
 use rear_agent_sdk::communicator::{Reservation, Timestamp};
-use rear_agent_sdk::duration::Duration;
 use rear_api::moment;
 
 use crate::failure::Failure;

@@ -7,8 +7,8 @@ use std::io;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use rear_agent_sdk::Length as Duration;
 use rear_agent_sdk::communicator::Advertisement;
-use rear_agent_sdk::duration::Duration;
 use rear_agent_sdk::{Error, HttpCommunicator};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{Sender, channel};

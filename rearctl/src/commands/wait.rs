@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use clap::Args;
 use rear_agent_sdk::BrokerCommunicator;
+use rear_agent_sdk::Length as Duration;
 use rear_agent_sdk::communicator::{Advertisement, EventId, Reservation};
-use rear_agent_sdk::duration::Duration;
 use rear_api::reservation::PhaseName;
 use tokio::time::{sleep, timeout};
 

@@ -5,8 +5,8 @@ use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use rear_agent_sdk::Length as Duration;
 use rear_agent_sdk::communicator::Timestamp;
-use rear_agent_sdk::duration::Duration;
 use rear_api::moment;
 use serde_json::{Value, json};
 

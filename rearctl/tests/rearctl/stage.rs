@@ -89,6 +89,8 @@ impl Stage {
         command.current_dir(self.folder.path()).env("NO_COLOR", "1");
         command.args(["serve", "--data", data, "--http-address", "127.0.0.1"]);
         command.args(["--http-port", &port.to_string(), "--metrics-bind-address", "0"]);
+        command.args(["--health-probe-bind-address", "0", "--operations-bind-address", "0"]);
+        command.args(["--log-format", "text"]);
         *serving = Some(started(command.args(&self.arguments)));
     }
 
