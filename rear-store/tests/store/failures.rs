@@ -1,6 +1,7 @@
 //! When something fails: nobody is told what is not so, nobody waits for ever, and damage is not passed on.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
@@ -47,12 +48,13 @@ fn a_refusal_that_rests_on_what_did_not_become_durable_is_not_told() {
     store.submit(reserve(3, "2")).unwrap();
 }
 
-/// Clocks that stop working when a test says so.
-struct Fragile(Hands);
+/// Clocks that stop working when a test says so: after the reading that ends the commit under way.
+struct Fragile(Hands, AtomicBool);
 
 impl Clock for Fragile {
     fn read(&self) -> Clocks {
-        assert!(self.0.now() < Hands::start().now().plus(Duration::from_seconds(1)), "as told");
+        let told = self.0.now() >= Hands::start().now().plus(Duration::from_seconds(1));
+        assert!(!told || !self.1.swap(true, Ordering::SeqCst), "as told");
         self.0.read()
     }
 }
@@ -61,7 +63,8 @@ impl Clock for Fragile {
 fn every_caller_is_called_back_also_when_the_writer_panics() {
     let hands = Hands::start();
     let (journal, open) = Watched::gated();
-    let store = Store::start(journal.clone(), Policy::default(), Fragile(hands.clone())).unwrap();
+    let clock = Fragile(hands.clone(), AtomicBool::new(false));
+    let store = Store::start(journal.clone(), Policy::default(), clock).unwrap();
     let (told, outcomes) = channel();
     let submit = |command| {
         let told = told.clone();
