@@ -5,7 +5,7 @@ const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 export const DIMENSIONS = {
   cpu: { title: "CPU", text: (millicores) => `${digits(millicores / 1000)} cores` },
   memory: { title: "Memory", text: bytes },
-  gpu: { title: "GPU", text: (devices) => `${devices}` },
+  gpu: { title: "GPU", text: (devices) => digits(devices) },
   storage: { title: "Storage", text: bytes },
 };
 
