@@ -48,6 +48,7 @@ pub fn dashboard(broker: Arc<Broker>) -> Router {
         .route("/overview.json", get(overview))
         .route("/clusters.json", get(clusters))
         .route("/reservations.json", get(reservations))
+        .route("/life.json", get(life))
         // Not a route with a name in it: the API would take that for one of its own.
         .fallback(look)
         .with_state(dashboard)
@@ -90,6 +91,13 @@ async fn reservations(
     Query(query): Query<reservations::Wanted>,
 ) -> Json<reservations::Found> {
     Json(reservations::find(&dashboard.broker.store.view(), &query))
+}
+
+async fn life(
+    State(dashboard): State<Dashboard>,
+    Query(named): Query<reservations::Named>,
+) -> Json<Vec<reservations::Step>> {
+    Json(reservations::life(&dashboard.broker.store.view(), &named))
 }
 
 /// The API, for those who only look; it also says what is not there.

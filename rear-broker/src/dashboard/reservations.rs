@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use rear_api::moment;
 use rear_api::reservation::Reservation as Shown;
-use rear_engine::{Reservation, ReservationId};
+use rear_engine::{Phase, Reservation, ReservationId};
 use rear_store::View;
 use serde::{Deserialize, Serialize};
 
@@ -54,4 +55,36 @@ fn mentions(kept: &Reservation, search: &str) -> bool {
         return kept.id.to_string().starts_with(search);
     }
     [kept.requester(), &kept.provider].iter().any(|side| side.as_str().contains(search))
+}
+
+/// Which reservation.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Named {
+    id: String,
+}
+
+/// A step in the life of a reservation.
+#[derive(Debug, Serialize)]
+pub(super) struct Step {
+    what: String,
+    at: String,
+    /// Whether it has been taken.
+    done: bool,
+}
+
+/// What is known of a reservation's life, in the order in which it happens; nothing for one that is not known.
+pub(super) fn life(view: &View, named: &Named) -> Vec<Step> {
+    let id = named.id.parse::<ReservationId>().ok();
+    let Some(kept) = id.and_then(|id| view.fleet().reservation(id)) else { return Vec::new() };
+    let step = |what: &str, at, done| Step { what: what.to_owned(), at: moment::text(at), done };
+    let mut steps = vec![step("Locked", kept.reserved_at, true)];
+    if let Phase::Active(active) = kept.phase {
+        steps.push(step("In use", active.since, true));
+    }
+    match kept.phase.ended_at() {
+        Some(at) => steps.push(step(kept.phase.name(), at, true)),
+        None => steps.extend(kept.expires_at.map(|end| step("Ends", end, false))),
+    }
+    steps
 }

@@ -97,9 +97,15 @@ fn lists_are_searched_and_lead_to_pages_of_their_own() {
     browser.until_text("It borrows nothing.");
     browser.until_text(&made);
     browser.run(&format!("location.hash = '#/reservations/{made}'"));
-    browser.until_text("Asked for and locked");
+    let steps =
+        "[...document.querySelectorAll('.timeline strong')].map((step) => step.textContent).join()";
+    browser.until(&format!("{steps} === 'Locked,Ends'"));
+    rome.post(&format!("/api/v1/reservations/{made}/activate"), &json!({})).expect(200);
+    browser.until(&format!("{steps} === 'Locked,In use,Ends'"));
     rome.delete(&format!("/api/v1/reservations/{made}")).expect(200);
-    browser.until_text("Released");
+    browser.until(&format!("{steps} === 'Locked,Released'"));
+    browser
+        .until("document.querySelector('.timeline li:last-child').textContent.includes(' ago)')");
     browser.go(&format!("{}#/reservations?phase=Released", stage.address));
     browser.until_text("1 found");
     assert_eq!(browser.complaints(), Vec::<String>::new());

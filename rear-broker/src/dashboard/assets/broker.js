@@ -11,6 +11,7 @@ export async function read(address, options) {
 export const overview = () => read("/overview.json");
 export const cluster = (id) => read(`/api/v1/advertisements/${encodeURIComponent(id)}`);
 export const reservation = (id) => read(`/api/v1/reservations/${encodeURIComponent(id)}`);
+export const life = (id) => read(`/life.json?${new URLSearchParams({ id })}`);
 export const clusters = (query) => read(`/clusters.json?${new URLSearchParams(query)}`);
 export const reservations = (query) => read(`/reservations.json?${new URLSearchParams(query)}`);
 

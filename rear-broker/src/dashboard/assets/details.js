@@ -39,31 +39,24 @@ export function cluster(main, { id, events, now }) {
   };
 }
 
-/** What is known of the life of a reservation, in the order in which it happens. */
-function timeline(kept, now) {
-  const { status } = kept;
-  const ended = ["Released", "Failed"].includes(status.phase);
-  const steps = [
-    ["Asked for and locked", status.reservedAt ?? kept.createdAt, true],
-    ["In use", status.activatedAt, status.phase === "Active" || status.activatedAt !== undefined],
-    [ended ? `${status.phase}: ${status.message}` : "Ends", ended ? status.endedAt : status.expiresAt, ended],
-  ].filter(([, at, done]) => at !== undefined || done);
-  return h("ol", { class: "timeline" }, steps.map(([what, at, done]) => h("li", { class: done ? "done" : "ahead" },
-    h("strong", {}, what), at ? h("span", {}, ` ${date(at)} (${distance(at, now())})`) : undefined)));
+/** The life of a reservation, in the order in which it happens. */
+function timeline(steps, now) {
+  return h("ol", { class: "timeline" }, steps.map(({ what, at, done }) => h("li", { class: done ? "done" : "ahead" },
+    h("strong", {}, what), h("span", {}, ` ${date(at)} (${distance(at, now())})`))));
 }
 
 export function reservation(main, { id, events, now }) {
   const content = h("div");
   fill(main, h("h1", { class: "id" }, id), content);
   return async () => {
-    const kept = await broker.reservation(id).catch((error) => error);
+    const [kept, steps] = await Promise.all([broker.reservation(id).catch((error) => error), broker.life(id)]);
     if (kept instanceof Error) return fill(content, h("p", {}, `There is no such reservation, or it is no longer remembered: ${kept.message}`));
     fill(content,
       facts([
         ["Phase", badge(kept.status.phase)], ["Message", kept.status.message], ["Requester", clusterLink(kept.requesterID)], ["Provider", clusterLink(kept.targetClusterID)],
         ["What", resources(kept.requestedResources)], ["Priority", `${kept.priority ?? 0}`], ["Duration", kept.duration ?? "until it is given back"],
       ]),
-      h("section", {}, h("h2", {}, "Its life"), timeline(kept, now)),
+      h("section", {}, h("h2", {}, "Its life"), timeline(steps, now)),
       h("section", {}, h("h2", {}, "What happened"), feed(events, (event) => event.reservation?.id === id)));
   };
 }
