@@ -1,9 +1,10 @@
 //! The HTTP transport: JSON over mTLS, to a broker of version 1 or of the earlier system.
 //!
 //! What it promises beyond the [trait](crate::communicator): a deadline on everything; few, spaced repetitions of what
-//! is transient and safe to repeat; the certificate folder is read again when it has changed; no proxy and no redirect
-//! is followed.
+//! is transient and safe to repeat, on the next broker where several share a ledger; the certificate folder is read
+//! again when it has changed; no proxy and no redirect is followed.
 
+mod brokers;
 mod call;
 mod connection;
 mod credentials;
@@ -17,6 +18,7 @@ mod pages;
 mod retry;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use reqwest::{Method, Url};
 use serde::Serialize;
@@ -25,6 +27,7 @@ use tokio::time::sleep;
 
 use crate::communicator::{ClusterId, IdempotencyKey, Intent, Reservation, ReservationRequest};
 use crate::error::{Chain, Error};
+use brokers::Brokers;
 use call::{Call, Reply};
 use connection::Connection;
 use credentials::Protocols;
@@ -50,7 +53,7 @@ pub use pages::{NextPage, Page, ReservationFilter};
 /// # }
 /// ```
 pub struct HttpCommunicator {
-    base: Url,
+    brokers: Arc<Brokers>,
     connection: Connection,
     learnt: Learnt,
     closed: watch::Sender<bool>,
@@ -58,6 +61,9 @@ pub struct HttpCommunicator {
 
 impl HttpCommunicator {
     /// To the broker at `https://HOST:PORT`, with `tls.crt`, `tls.key` and `ca.crt` from a folder.
+    ///
+    /// Where several brokers share a ledger, their addresses with commas between, the preferred one first: when one
+    /// does not answer, the next is asked, a reservation under the same key.
     pub fn new(address: &str, certificates: impl Into<PathBuf>) -> Result<Self, Error> {
         Self::with(address, certificates.into(), Protocols::Both)
     }
@@ -69,13 +75,8 @@ impl HttpCommunicator {
     }
 
     fn with(address: &str, certificates: PathBuf, protocols: Protocols) -> Result<Self, Error> {
-        let unusable = || Error::Address { address: address.to_owned() };
-        let base = Url::parse(address).map_err(|_| unusable())?;
-        if base.scheme() != "https" || !base.has_host() {
-            return Err(unusable());
-        }
         Ok(Self {
-            base,
+            brokers: Brokers::parse(address)?,
             connection: Connection::new(certificates, protocols)?,
             learnt: Learnt::default(),
             closed: watch::Sender::new(false),
@@ -89,14 +90,7 @@ impl HttpCommunicator {
 
     /// The address of something; whatever an id contains stays one part of the path.
     fn url(&self, path: &[&str], query: &[(&str, &str)]) -> Url {
-        let mut url = self.base.clone();
-        if let Ok(mut parts) = url.path_segments_mut() {
-            parts.clear().extend(path);
-        }
-        if !query.is_empty() {
-            url.query_pairs_mut().extend_pairs(query);
-        }
-        url
+        self.brokers.url(path, query)
     }
 
     fn api(&self, path: &[&str], query: &[(&str, &str)]) -> Url {
@@ -119,11 +113,14 @@ impl HttpCommunicator {
     async fn attempt(&self, call: &Call) -> Result<Reply, Error> {
         let client = self.connection.client();
         let mut closed = self.closed.subscribe();
-        tokio::select! {
+        self.brokers.look_back(&client);
+        let (asked, url) = self.brokers.aim(&call.url);
+        let outcome = tokio::select! {
             biased;
             _ = closed.wait_for(|closed| *closed) => Err(Error::Closed),
-            outcome = call.send(&client) => outcome,
-        }
+            outcome = call.send(&client, url) => outcome,
+        };
+        outcome.inspect_err(|error| self.brokers.turn_from(asked, error))
     }
 
     /// For what may be repeated safely.
@@ -141,14 +138,17 @@ impl HttpCommunicator {
 
     /// Waits for the next attempt, if there should be one; else the error, with what can be found out about it.
     async fn pause(&self, error: Error, attempt: u32) -> Result<(), Error> {
-        if let Some(pause) = pause_after(&error, attempt) {
+        if self.brokers.another_is_left(&error, attempt) {
+            return Ok(());
+        }
+        if let Some(pause) = pause_after(&error, attempt / self.brokers.count()) {
             sleep(pause).await;
             return Ok(());
         }
         if !matches!(error, Error::Interrupted { .. }) {
             return Err(error);
         }
-        let trouble = certificate_trouble(self.connection.tls()?, &self.base).await;
+        let trouble = certificate_trouble(self.connection.tls()?, self.brokers.asked().1).await;
         Err(trouble.unwrap_or(error))
     }
 

@@ -41,7 +41,8 @@ pub struct Options {
     /// How the broker is reached; without one, only the local Advertisement is kept.
     #[arg(long, default_value = "", hide_default_value = true)]
     pub broker_transport: Transport,
-    /// The broker's address for the transport http, such as <https://broker.example:8443>.
+    /// The broker's address for the transport http, such as <https://broker.example:8443>; of brokers that share a
+    /// ledger, all of them with commas between, the preferred one first.
     #[arg(long, default_value = "")]
     pub broker_url: String,
     /// The folder with tls.crt, tls.key and ca.crt for the transport http.

@@ -13,6 +13,7 @@ use rear_agent_sdk::communicator::Timestamp;
 
 use crate::certificate::Certificate;
 use crate::contexts::Context;
+use crate::failure::Failure;
 use crate::session::{Session, Whom};
 use crate::show::{Output, rough};
 
@@ -45,19 +46,32 @@ fn context(whom: Whom, findings: &mut Vec<Finding>) -> Option<Context> {
     }
 }
 
+/// The way to each broker, and the fleet as the first that can be asked shows it.
 async fn beyond(context: Context, output: Output, findings: &mut Vec<Finding>) {
-    match Session::new(context, output) {
-        Ok(session) => {
-            if let Some(clock) = way::examine(&session, findings).await {
-                fleet::examine(&session, clock, findings).await;
-            }
-        }
-        // The files were good a moment ago.
-        Err(failure) => {
-            let found = failure.to_string();
-            findings.push(Finding::trouble("files", found, "Try again: they have just changed."));
+    let brokers: Vec<_> = context.each_broker().collect();
+    let several = brokers.len() > 1;
+    let mut clock = None;
+    for broker in brokers {
+        let (address, before) = (broker.broker.clone(), findings.len());
+        let Some(session) = session(broker, output, findings) else { return };
+        let its_clock = way::examine(&session, findings).await;
+        clock = clock.or(its_clock);
+        if several {
+            findings[before..].iter_mut().for_each(|finding| finding.is_of(&address));
         }
     }
+    let Some(clock) = clock else { return };
+    if let Some(session) = session(context, output, findings) {
+        fleet::examine(&session, clock, findings).await;
+    }
+}
+
+fn session(context: Context, output: Output, findings: &mut Vec<Finding>) -> Option<Session> {
+    // The files were good a moment ago.
+    let changed = |failure: Failure| {
+        Finding::trouble("files", failure.to_string(), "Try again: they have just changed.")
+    };
+    Session::new(context, output).map_err(|failure| findings.push(changed(failure))).ok()
 }
 
 /// Whether a certificate counts at this time, and for how long.

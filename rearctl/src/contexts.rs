@@ -17,10 +17,20 @@ const FILE: &str = "REARCTL_CONTEXTS";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Context {
-    /// `https://HOST:PORT`.
+    /// `https://HOST:PORT`, or several with commas between, which share a ledger.
     pub(crate) broker: String,
     /// A folder with `tls.crt`, `tls.key` and `ca.crt`.
     pub(crate) certificates: PathBuf,
+}
+
+impl Context {
+    /// One for each of the brokers that share the ledger.
+    pub(crate) fn each_broker(&self) -> impl Iterator<Item = Self> {
+        self.broker.split(',').map(|broker| {
+            let certificates = self.certificates.clone();
+            Self { broker: broker.trim().to_owned(), certificates }
+        })
+    }
 }
 
 /// All contexts, and which one is used when none is named.

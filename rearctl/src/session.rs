@@ -17,7 +17,7 @@ pub(crate) struct Whom {
     /// The context to use instead of the current one
     #[arg(long, global = true, value_name = "NAME", env = "REARCTL_CONTEXT")]
     pub(crate) context: Option<String>,
-    /// The broker's address: `https://HOST:PORT`
+    /// The broker's address: `https://HOST:PORT`; of brokers that share a ledger, all of them with commas between
     #[arg(long, global = true, value_name = "URL", env = "REARCTL_BROKER")]
     pub(crate) broker: Option<String>,
     /// A folder with tls.crt, tls.key and ca.crt

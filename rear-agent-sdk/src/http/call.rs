@@ -26,6 +26,7 @@ pub(super) struct Call {
     /// What it is called when a broker does not have it.
     pub(super) operation: &'static str,
     pub(super) method: Method,
+    /// Its path and query; which broker it is sent to is known when it is.
     pub(super) url: Url,
     pub(super) body: Option<Vec<u8>>,
     pub(super) key: Option<IdempotencyKey>,
@@ -45,22 +46,22 @@ impl Call {
         Self { operation, method, url, body: None, key: None, deadline: DEADLINE }
     }
 
-    /// Sends it once and takes the whole answer.
-    pub(super) async fn send(&self, client: &Client) -> Result<Reply, Error> {
+    /// Sends it once, to the broker of this address, and takes the whole answer.
+    pub(super) async fn send(&self, client: &Client, to: Url) -> Result<Reply, Error> {
         let late = |_| Error::TimedOut { seconds: self.deadline.as_secs() };
-        timeout(self.deadline, self.exchange(client)).await.map_err(late)?
+        timeout(self.deadline, self.exchange(client, to)).await.map_err(late)?
     }
 
-    async fn exchange(&self, client: &Client) -> Result<Reply, Error> {
-        let response = self.open(client).await?;
+    async fn exchange(&self, client: &Client, to: Url) -> Result<Reply, Error> {
+        let response = self.open(client, to).await?;
         let revision = revision(response.headers());
         let next = header(response.headers(), LINK.as_str()).and_then(next_of).map(str::to_owned);
         Ok(Reply { revision, next, body: whole_body(response).await? })
     }
 
     /// Sends it once; the head of a successful answer, whose body is still to come.
-    pub(super) async fn open(&self, client: &Client) -> Result<Response, Error> {
-        let mut request = client.request(self.method.clone(), self.url.clone());
+    async fn open(&self, client: &Client, to: Url) -> Result<Response, Error> {
+        let mut request = client.request(self.method.clone(), to);
         if let Some(body) = &self.body {
             request = request.header(CONTENT_TYPE, "application/json").body(body.clone());
         }

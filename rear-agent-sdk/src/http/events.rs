@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use reqwest::{Client, Response};
+use reqwest::{Client, Response, Url};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -28,11 +28,12 @@ impl Events {
     pub(super) async fn open(
         client: &Client,
         call: &Call,
+        to: Url,
         after: Option<EventId>,
         closed: watch::Receiver<bool>,
     ) -> Result<Self, Error> {
         let late = |_| Error::TimedOut { seconds: DEADLINE.as_secs() };
-        let mut request = client.request(call.method.clone(), call.url.clone());
+        let mut request = client.request(call.method.clone(), to);
         if let Some(after) = after {
             request = request.header("Last-Event-ID", after.to_string());
         }

@@ -117,9 +117,7 @@ impl BrokerCommunicator for HttpCommunicator {
         Box::pin(async move {
             self.kind().await?.must_be_current(OPERATION)?;
             let call = Call::new(OPERATION, Method::GET, self.api(&["events"], &[]));
-            let client = self.connection.client();
-            let events = Events::open(&client, &call, after, self.closed.subscribe()).await?;
-            Ok(Box::new(events) as Box<dyn EventStream>)
+            Ok(Box::new(self.listen(&call, after).await?) as Box<dyn EventStream>)
         })
     }
 
@@ -223,10 +221,24 @@ impl HttpCommunicator {
         Err(Error::Garbage { detail: format!("a list has more than {MAX_PAGES} pages") })
     }
 
-    /// The next page is the same broker's: a link elsewhere would carry the certificate there.
     pub(super) fn page(&self, link: &str) -> Result<Url, Error> {
         let elsewhere = || Error::Garbage { detail: "the next page is elsewhere".to_owned() };
-        let url = self.base.join(link).map_err(|_| elsewhere())?;
-        if url.origin() == self.base.origin() { Ok(url) } else { Err(elsewhere()) }
+        self.brokers.follow(link).ok_or_else(elsewhere)
+    }
+
+    /// A stream from the first broker that gives one; each is asked once.
+    async fn listen(&self, call: &Call, after: Option<EventId>) -> Result<Events, Error> {
+        let mut attempt = 0;
+        loop {
+            let (asked, url) = self.brokers.aim(&call.url);
+            let client = self.connection.client();
+            let opened = Events::open(&client, call, url, after, self.closed.subscribe()).await;
+            let Err(error) = opened else { return opened };
+            self.brokers.turn_from(asked, &error);
+            if !self.brokers.another_is_left(&error, attempt) {
+                return Err(error);
+            }
+            attempt += 1;
+        }
     }
 }

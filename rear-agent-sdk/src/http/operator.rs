@@ -2,7 +2,7 @@
 
 use rear_api::moment;
 use reqwest::Method;
-use reqwest::header::DATE;
+use reqwest::header::{DATE, SERVER};
 use rustls::pki_types::CertificateDer;
 use serde::Deserialize;
 use tokio::time::timeout;
@@ -24,6 +24,8 @@ pub struct Readiness {
     pub said: String,
     /// Its clock, to the second, when it answered.
     pub clock: Option<Timestamp>,
+    /// Which program it is, such as `rear-broker/0.1.0`; absent from a broker of the earlier system.
+    pub program: Option<String>,
     /// The state that it is in; absent from a broker of the earlier system.
     pub revision: Option<Position>,
 }
@@ -56,13 +58,14 @@ impl HttpCommunicator {
     }
 
     async fn ask_readiness(&self) -> Result<Readiness, Error> {
-        let url = self.url(&["readyz"], &[]);
+        let (_, url) = self.brokers.aim(&self.url(&["readyz"], &[]));
         let response = self.connection.client().get(url).send().await.map_err(lost)?;
         let (ready, headers) = (response.status().is_success(), response.headers());
         let clock = header(headers, DATE.as_str()).and_then(read_date);
+        let program = header(headers, SERVER.as_str()).map(str::to_owned);
         let revision = revision(headers);
         let said = String::from_utf8_lossy(&whole_body(response).await?).trim().to_owned();
-        Ok(Readiness { ready, said, clock, revision })
+        Ok(Readiness { ready, said, clock, program, revision })
     }
 
     /// Which version of the API the broker says that it has, such as `v1`.
@@ -76,7 +79,9 @@ impl HttpCommunicator {
 
     /// The certificate that the broker shows, in DER.
     pub fn broker_certificate(&self) -> Answering<'_, CertificateDer<'static>> {
-        Box::pin(async move { certificate_of(self.connection.tls()?, &self.base).await })
+        Box::pin(
+            async move { certificate_of(self.connection.tls()?, self.brokers.asked().1).await },
+        )
     }
 }
 

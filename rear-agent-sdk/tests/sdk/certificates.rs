@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 
 use super::bodies::{advertise, advertisement};
 use super::cluster::within;
-use super::pki::{Authority, Subject};
+use super::pki::{Authority, LONG_AGO, Subject};
 use super::process::{Broker, connect};
 use super::stand_in::acceptor_as;
 
@@ -56,7 +56,8 @@ async fn a_certificate_that_the_broker_does_not_take_is_typed() {
     let error = connect(broker.address, broker.files_of(&foreign, "foreign"));
     let error = error.advertisement(&"rome".parse().unwrap()).await.unwrap_err();
     assert!(matches!(error, Error::NoCertificate { .. }), "{error:?}");
-    let expired = broker.authority.client(&Subject { expired: true, ..Subject::named(&["rome"]) });
+    let expired =
+        broker.authority.client(&Subject { until: Some(LONG_AGO), ..Subject::named(&["rome"]) });
     let error = connect(broker.address, broker.files_of(&expired, "expired"));
     let error = error.advertisement(&"rome".parse().unwrap()).await.unwrap_err();
     assert!(matches!(error, Error::ClockSkew { .. }), "{error:?}");

@@ -9,6 +9,7 @@ mod cluster;
 mod contracts;
 mod earlier_broker;
 mod examples;
+mod failover;
 #[path = "../../examples/custom_transport/gateway.rs"]
 mod gateway;
 mod hostile;

@@ -53,6 +53,11 @@ impl Finding {
         Self { verdict: Verdict::Trouble, ..Self::careful(check, found, remedy) }
     }
 
+    /// Says which of several brokers was found so.
+    pub(crate) fn is_of(&mut self, broker: &str) {
+        self.found = format!("{broker}: {}", self.found);
+    }
+
     /// For people: a line, and the remedy below it.
     pub(crate) fn text(&self, colours: Colours) -> String {
         let (word, style) = self.verdict.shown();

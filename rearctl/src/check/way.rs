@@ -12,6 +12,8 @@ use crate::show::rough;
 /// The version of the API that this program knows.
 const API: &str = "v1";
 
+const THIS: &str = concat!("rearctl/", env!("CARGO_PKG_VERSION"));
+
 const SECOND: i64 = 1_000_000_000;
 
 /// Beyond this, spans that are shown here are visibly wrong.
@@ -101,12 +103,14 @@ async fn version(session: &Session, readiness: &Readiness) -> Finding {
         let found = "it is a broker of the earlier system, without lists and events";
         return Finding::trouble("version", found, "Use a broker of version 1.");
     }
+    let program = readiness.program.as_deref().unwrap_or("a broker that does not say its version");
     match session.broker.api_version().await {
         Ok(version) if version == API => {
-            Finding::good("version", format!("the broker has API {API}"))
+            let found = format!("{program} with API {API}; this is {THIS}");
+            Finding::good("version", found)
         }
         Ok(version) => {
-            let found = format!("the broker has API {version}, this program knows {API}");
+            let found = format!("{program} with API {version}; this is {THIS}, for API {API}");
             Finding::trouble("version", found, "Use the rearctl that came with the broker.")
         }
         Err(error) => Finding::trouble("version", Chain(&error).to_string(), error.remedy()),
