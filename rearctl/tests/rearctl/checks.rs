@@ -156,6 +156,17 @@ fn trouble_nobody_listens() {
 }
 
 #[test]
+fn trouble_one_of_several_brokers_is_away() {
+    let stage = stage();
+    let both = format!("https://127.0.0.1:1,{}", stage.url());
+    let certificates = stage.certificates("rome");
+    let away = found(&stage, &both, &certificates, "connection");
+    is_trouble(away, "https://127.0.0.1:1: the broker cannot be reached", "address");
+    let (_, ledger) = found(&stage, &both, &certificates, "fleet");
+    assert_eq!(ledger.verdict, "good", "the other one is asked: {ledger:?}");
+}
+
+#[test]
 fn trouble_another_authority_on_either_side() {
     let (stage, other) = (stage(), Stage::prepared(&[]));
     let folder = stage.path("mixed");
