@@ -11,7 +11,7 @@ use rear_engine::{Actor, ClusterId};
 use rustls_pki_types::{CertificateDer, UnixTime};
 
 use crate::answer::Failure;
-use crate::identity::{Administrators, IdentityError, Peer};
+use crate::identity::{Administrators, IdentityError, Peer, Validity};
 use crate::routes::Broker;
 use crate::tls::Trust;
 
@@ -41,6 +41,9 @@ enum Evidence {
 /// As whom someone on this machine looks.
 const NEARBY: &str = "local-operator";
 
+/// Who needs no certificate has none that ends.
+const ALWAYS: Validity = Validity { from: 0, until: i64::MAX };
+
 impl Connection {
     /// A connection whose handshake succeeded.
     #[must_use]
@@ -68,7 +71,7 @@ impl Connection {
     #[must_use]
     pub fn nearby(address: SocketAddr) -> Self {
         let peer = NEARBY.parse().map_err(|_| IdentityError::NotAnId);
-        let peer = peer.map(|id| Peer { id, administrator: true, expires_at: i64::MAX });
+        let peer = peer.map(|id| Peer { id, administrator: true, validity: ALWAYS });
         Self { address, peer: Some(peer.map(Arc::new)), evidence: Evidence::Nearness }
     }
 
@@ -96,7 +99,7 @@ impl Evidence {
     fn look_again(&self, peer: &Peer) -> Result<(), Failure> {
         let Self::Certificate { chain, trust, verified } = self else { return Ok(()) };
         let (now, generation) = (UnixTime::now(), trust.generation());
-        let expired = i64::try_from(now.as_secs()).is_ok_and(|now| now > peer.expires_at);
+        let expired = i64::try_from(now.as_secs()).is_ok_and(|now| now > peer.validity.until);
         if expired || verified.load(Ordering::Acquire) != generation {
             trust.verify(chain, now).map_err(|error| {
                 no_certificate(format!("the client certificate no longer counts: {error}"))
@@ -120,6 +123,12 @@ impl Caller {
     #[must_use]
     pub fn id(&self) -> &ClusterId {
         &self.0.id
+    }
+
+    /// When its certificate counts.
+    #[must_use]
+    pub fn validity(&self) -> Validity {
+        self.0.validity
     }
 
     /// In whose name it acts.

@@ -16,8 +16,17 @@ pub struct Peer {
     pub id: ClusterId,
     /// Whether it may see and release everything.
     pub administrator: bool,
-    /// When its certificate expires, in seconds since 1970.
-    pub expires_at: i64,
+    /// When its certificate counts.
+    pub validity: Validity,
+}
+
+/// From when until when a certificate counts, in seconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Validity {
+    /// Not before.
+    pub from: i64,
+    /// Not after.
+    pub until: i64,
 }
 
 /// How administrators are told from clusters.
@@ -69,8 +78,9 @@ impl Peer {
         check_uris(&certificate, &id)?;
         let administrator =
             administrators.named.contains(&id) || is_in_unit(&certificate, &administrators.unit);
-        let expires_at = certificate.validity().not_after.timestamp();
-        Ok(Self { id, administrator, expires_at })
+        let validity = certificate.validity();
+        let (from, until) = (validity.not_before.timestamp(), validity.not_after.timestamp());
+        Ok(Self { id, administrator, validity: Validity { from, until } })
     }
 
     /// In whose name it acts.

@@ -14,6 +14,7 @@ pub mod administrator;
 pub mod answer;
 pub mod audit;
 pub mod caller;
+pub mod certificates;
 pub mod cli;
 pub mod commands;
 pub mod config;

@@ -25,6 +25,7 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use crate::answer::Failure;
 use crate::audit::Audit;
 use crate::caller::Caller;
+use crate::certificates::Certificates;
 use crate::limits::RateLimit;
 use crate::metrics::Metrics;
 use crate::refusals::Refusals;
@@ -59,6 +60,8 @@ pub struct Broker {
     rate: ArcSwap<RateLimit>,
     /// What was refused lately.
     pub refusals: Refusals,
+    /// Until when the certificates of clusters count.
+    pub certificates: Certificates,
     streams: Arc<Streams>,
     snapshots: Arc<Semaphore>,
     audit: Audit,
@@ -87,6 +90,7 @@ impl Broker {
             rate,
             streams,
             refusals: Refusals::default(),
+            certificates: Certificates::default(),
             snapshots,
             audit,
             request_ids,
@@ -102,6 +106,7 @@ impl Broker {
         if !caller.is_administrator() && !self.heard_lately(caller) {
             // Nobody waits for it, and the next sign will do if this one is lost.
             let cluster = caller.id().clone();
+            self.certificates.shown(&cluster, caller.validity());
             self.store.submit_with(Command::Hear { cluster }, |_| {});
         }
         Ok(())
@@ -139,9 +144,11 @@ impl Broker {
         self.rate.store(Arc::new(rate));
     }
 
-    /// Forgets who has not asked for long.
+    /// Forgets who has not asked for long, or is not known any more.
     pub fn tidy(&self) {
         self.rate.load().tidy();
+        let view = self.store.view();
+        self.certificates.retain(|cluster| view.fleet().cluster(cluster).is_some());
     }
 }
 

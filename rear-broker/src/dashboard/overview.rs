@@ -225,7 +225,26 @@ fn troubles(broker: &Broker, view: &View, states: &mut [(State, &ClusterId)]) ->
             more: count.saturating_sub(MAX_NAMED),
         })
     });
-    of_broker(broker, view).into_iter().chain(of_clusters).collect()
+    let certificates = certificates(broker, view);
+    of_broker(broker, view).into_iter().chain(of_clusters).chain(certificates).collect()
+}
+
+/// Clusters that are shut out soon.
+fn certificates(broker: &Broker, view: &View) -> Option<Trouble> {
+    let mut soon = broker.certificates.ending_soon(seconds(view));
+    soon.retain(|cluster| view.fleet().cluster(cluster).is_some());
+    let (first, rest) = soon.split_at(soon.len().min(MAX_NAMED));
+    (!first.is_empty()).then(|| Trouble {
+        what: format!("{} have a certificate that ends soon", soon.len()),
+        remedy: "Issue new ones (`rear-broker certs issue NAME`, or your issuer): agents take them up by themselves.",
+        clusters: first.iter().map(|cluster| ClusterName(cluster.to_string())).collect(),
+        more: rest.len(),
+    })
+}
+
+/// Since 1970.
+fn seconds(view: &View) -> i64 {
+    view.now().as_nanos() / 1_000_000_000
 }
 
 fn of_broker(broker: &Broker, view: &View) -> Vec<Trouble> {
@@ -235,7 +254,7 @@ fn of_broker(broker: &Broker, view: &View) -> Vec<Trouble> {
         let what = format!("the clock of this machine jumped ahead by {}", alarm.ahead_by);
         plain(what, "Nothing is granted or expired: set the clock, or confirm it if it is right.")
     });
-    let left = broker.metrics.certificate_expiry() - view.now().as_nanos() / 1_000_000_000;
+    let left = broker.metrics.certificate_expiry() - seconds(view);
     let certificate = (left < EXPIRES_SOON).then(|| {
         let days = left / (24 * 60 * 60);
         let what = if left < 0 {

@@ -4,8 +4,12 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::http::header::{HeaderName, SERVER};
 
 use super::Broker;
+
+/// Which program this is, for those who wonder why it behaves so.
+const PROGRAM: (HeaderName, &str) = (SERVER, concat!("rear-broker/", env!("CARGO_PKG_VERSION")));
 
 /// The process answers.
 #[utoipa::path(
@@ -28,11 +32,14 @@ pub(super) async fn alive() -> &'static str {
         (status = 503, content_type = "text/plain", body = String, description = "It cannot, and why")
     )
 )]
-pub(super) async fn ready(State(broker): State<Arc<Broker>>) -> (StatusCode, String) {
-    match why_not_ready(&broker) {
+pub(super) async fn ready(
+    State(broker): State<Arc<Broker>>,
+) -> (StatusCode, [(HeaderName, &'static str); 1], String) {
+    let (status, said) = match why_not_ready(&broker) {
         None => (StatusCode::OK, "ok\n".to_owned()),
         Some(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
-    }
+    };
+    (status, [PROGRAM], said)
 }
 
 /// Why nothing can be granted at the moment.

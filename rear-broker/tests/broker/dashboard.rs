@@ -6,9 +6,12 @@ mod huge;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use serde_json::json;
+use rear_engine::Duration;
+use rear_store::clock::{Clock, SystemClock};
+use serde_json::{Value, json};
 
 use super::client::Client;
+use super::pki::Subject;
 use super::process::Broker;
 use browser::Browser;
 
@@ -37,17 +40,20 @@ impl Stage {
 
     fn advertise(&self, name: &str, shown: &str, cpu: &str) -> Client {
         let cluster = self.broker.cluster(name);
-        let amounts = |cpu: &str, memory: &str| json!({ "cpu": cpu, "memory": memory });
-        let resources = json!({
-            "capacity": amounts(cpu, "64Gi"), "allocatable": amounts(cpu, "64Gi"), "allocated": amounts("1", "8Gi"),
-        });
-        let body = json!({
-            "clusterID": name, "clusterName": shown, "timestamp": "2026-11-16T12:00:00Z",
-            "resources": resources, "labels": { "zone": "north" },
-        });
-        cluster.post("/api/v1/advertisements", &body).expect(200);
+        cluster.post("/api/v1/advertisements", &advertisement(name, shown, cpu)).expect(200);
         cluster
     }
+}
+
+fn advertisement(name: &str, shown: &str, cpu: &str) -> Value {
+    let amounts = |cpu: &str, memory: &str| json!({ "cpu": cpu, "memory": memory });
+    let resources = json!({
+        "capacity": amounts(cpu, "64Gi"), "allocatable": amounts(cpu, "64Gi"), "allocated": amounts("1", "8Gi"),
+    });
+    json!({
+        "clusterID": name, "clusterName": shown, "timestamp": "2026-11-16T12:00:00Z",
+        "resources": resources, "labels": { "zone": "north" },
+    })
 }
 
 fn reserve(requester: &Client, cpu: &str) -> String {
@@ -109,6 +115,21 @@ fn lists_are_searched_and_lead_to_pages_of_their_own() {
     browser.go(&format!("{}#/reservations?phase=Released", stage.address));
     browser.until_text("1 found");
     assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn clusters_whose_certificate_ends_soon_are_named() {
+    let stage = Stage::start();
+    stage.advertise("paris", "Paris", "32");
+    let tomorrow = SystemClock::default().read().wall.plus(Duration::from_seconds(24 * 3600));
+    let until = u64::try_from(tomorrow.as_nanos() / 1_000_000_000).ok();
+    let subject = Subject { until, ..Subject::named(&["rome"]) };
+    let rome = stage.broker.client(Some(&stage.broker.authority.client(&subject)));
+    rome.post("/api/v1/advertisements", &advertisement("rome", "Roma", "8")).expect(200);
+    let browser = Browser::open();
+    browser.go(&stage.address);
+    browser.until_text("1 have a certificate that ends soon");
+    browser.until("document.querySelector('.troubles a').textContent === 'rome'");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::{Answer, Client};
-use super::pki::{Authority, Identity, Subject};
+use super::pki::{Authority, Identity, LONG_AGO, Subject};
 use super::process::Broker;
 use super::tools::{advertise, advertisement, id_of, request, reserve};
 
@@ -133,7 +133,7 @@ fn call_unless_stream(
 fn foreign_and_expired_certificates_do_not_even_connect() {
     let (broker, _) = lending();
     let foreign = Authority::new().cluster("rome");
-    let expired = Subject { expired: true, ..Subject::named(&["rome"]) };
+    let expired = Subject { until: Some(LONG_AGO), ..Subject::named(&["rome"]) };
     for identity in [foreign, broker.authority.client(&expired)] {
         let answer = broker
             .client(Some(&identity))

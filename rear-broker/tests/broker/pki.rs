@@ -1,12 +1,16 @@
 //! An authority of the test's own, and certificates of every kind, good and bad.
 
 use std::path::Path;
+use std::time::Duration;
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, DistinguishedName,
     DnType, DnValue, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose,
     RevokedCertParams, SanType, SerialNumber, date_time_ymd,
 };
+
+/// The first of January 2021: a certificate that ended then does not count any more.
+pub(crate) const LONG_AGO: u64 = 1_609_459_200;
 
 /// An authority.
 pub(crate) struct Authority {
@@ -27,12 +31,13 @@ pub(crate) struct Subject<'a> {
     pub(crate) common_names: &'a [&'a str],
     pub(crate) unit: Option<&'a str>,
     pub(crate) uris: &'a [&'a str],
-    pub(crate) expired: bool,
+    /// When it ends, in seconds since 1970, if not in a far future; it counts since 2020.
+    pub(crate) until: Option<u64>,
 }
 
 impl<'a> Subject<'a> {
     pub(crate) fn named(names: &'a [&'a str]) -> Self {
-        Self { common_names: names, unit: None, uris: &[], expired: false }
+        Self { common_names: names, unit: None, uris: &[], until: None }
     }
 }
 
@@ -93,9 +98,9 @@ impl Authority {
         for uri in subject.uris {
             params.subject_alt_names.push(SanType::URI((*uri).try_into().unwrap()));
         }
-        if subject.expired {
+        if let Some(until) = subject.until {
             params.not_before = date_time_ymd(2020, 1, 1);
-            params.not_after = date_time_ymd(2021, 1, 1);
+            params.not_after = date_time_ymd(1970, 1, 1) + Duration::from_secs(until);
         }
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         self.sign(params)
