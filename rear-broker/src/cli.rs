@@ -16,6 +16,8 @@ use crate::commands::init::Init;
 use crate::commands::recover::{ConfirmClock, Recover};
 use crate::commands::serve::Serve;
 use crate::commands::snapshot::Snapshot;
+#[cfg(feature = "etcd")]
+use crate::commands::store::Store;
 use crate::commands::verify::Verify;
 
 /// A broker of spare capacity: clusters advertise, ask, and are told.
@@ -45,6 +47,10 @@ enum Command {
     /// Save a ledger, look at what was saved, bring it back
     #[command(subcommand)]
     Snapshot(Snapshot),
+    /// Copy a ledger between a file and etcd
+    #[cfg(feature = "etcd")]
+    #[command(subcommand)]
+    Store(Box<Store>),
     /// After a restore: do not wait any longer for what a cluster holds
     Recover(Recover),
     /// The clock is right, however far it jumped
@@ -116,6 +122,8 @@ fn command(command: Command) -> Result<Said, Failure> {
         Command::Certs(certs) => certs.run(now()),
         Command::Verify(verify) => verify.run(),
         Command::Snapshot(snapshot) => snapshot.run(now()),
+        #[cfg(feature = "etcd")]
+        Command::Store(store) => store.run(),
         Command::Recover(recover) => recover.run(),
         Command::ConfirmClock(confirm) => confirm.run(),
         Command::Compact(compact) => compact.run(),

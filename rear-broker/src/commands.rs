@@ -8,6 +8,8 @@ pub mod init;
 pub mod recover;
 pub mod serve;
 pub mod snapshot;
+#[cfg(feature = "etcd")]
+pub mod store;
 pub mod verify;
 
 use std::path::Path;
@@ -19,6 +21,7 @@ use crate::administrator::CallError;
 use crate::cli::{Failure, exit};
 use crate::config::ConfigErrors;
 use crate::dev::DevError;
+use crate::ledger::LedgerError;
 use crate::pki::PkiError;
 use crate::serve::ServeError;
 
@@ -32,9 +35,8 @@ pub(crate) fn pasted(path: &Path) -> String {
 impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Self {
         let code = match error {
-            ServeError::Data { .. }
-            | ServeError::File(_)
-            | ServeError::Ledger(_)
+            ServeError::Ledger(_)
+            | ServeError::NotOpened
             | ServeError::Stopped(_)
             | ServeError::Audit(_) => exit::DATA,
             ServeError::Certificates(_) => exit::CONFIGURATION,
@@ -43,6 +45,12 @@ impl From<ServeError> for Failure {
             ServeError::Signals(_) | ServeError::Log(_) => exit::OTHER,
         };
         Self::new(error, code)
+    }
+}
+
+impl From<LedgerError> for Failure {
+    fn from(error: LedgerError) -> Self {
+        Self::new(error, exit::DATA)
     }
 }
 

@@ -8,6 +8,8 @@ mod crashes;
 mod crowd;
 mod damage;
 mod disk;
+#[cfg(feature = "etcd-tests")]
+mod etcd;
 mod failures;
 mod feeds;
 mod files;
@@ -18,6 +20,7 @@ mod machines;
 mod migrations;
 mod records;
 mod refreshments;
+mod sharing;
 mod sizes;
 mod stage;
 mod time;
