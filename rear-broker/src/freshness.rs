@@ -57,9 +57,7 @@ async fn wait_for(store: &Store, wanted: Position) -> Result<(), Failure> {
         return Ok(());
     }
     let mut news = store.subscribe(None);
-    let shown = async {
-        while position(store) < wanted && news.changed().await.is_ok() {}
-    };
+    let shown = async { while position(store) < wanted && news.changed().await.is_ok() {} };
     let in_time = tokio::time::timeout(PATIENCE, shown).await;
     in_time.map_err(|_| late(&format!("this broker has not seen {wanted} yet")))
 }

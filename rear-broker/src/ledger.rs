@@ -140,10 +140,7 @@ pub(crate) mod shared {
         let identity = certificate.exists().then(|| {
             Ok::<_, LedgerError>((file_of(certificate)?, file_of(folder.join("tls.key"))?))
         });
-        Ok(EtcdTls {
-            authority: file_of(folder.join("ca.crt"))?,
-            identity: identity.transpose()?,
-        })
+        Ok(EtcdTls { authority: file_of(folder.join("ca.crt"))?, identity: identity.transpose()? })
     }
 
     fn file_of(path: PathBuf) -> Result<Vec<u8>, LedgerError> {

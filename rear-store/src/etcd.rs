@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-pub use copy::{CopyError, Copied, copy_from_etcd, copy_to_etcd};
+pub use copy::{Copied, CopyError, copy_from_etcd, copy_to_etcd};
 pub use journal::EtcdJournal;
 
 use crate::files::FileError;

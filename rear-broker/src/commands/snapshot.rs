@@ -13,8 +13,8 @@ use uuid::Uuid;
 use super::pasted;
 use crate::administrator::{Administrator, Reach};
 use crate::cli::{Failure, Said, exit};
-use crate::pki::Layout;
 use crate::ledger::{LEDGER, LedgerError};
+use crate::pki::Layout;
 
 /// What can be done with snapshots.
 #[derive(Debug, Subcommand)]

@@ -72,10 +72,7 @@ pub(super) async fn append(
     }
 }
 
-async fn put(
-    hub: &Hub,
-    proposal: &Proposal,
-) -> Result<Result<Answer, Trouble>, JournalError> {
+async fn put(hub: &Hub, proposal: &Proposal) -> Result<Result<Answer, Trouble>, JournalError> {
     let keys = &hub.remote.keys;
     let (head, entry) = (keys.head(), keys.entry(proposal.after.position));
     let (before, after) = (seal_head(&proposal.before)?, seal_head(&proposal.after)?);

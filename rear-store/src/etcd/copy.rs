@@ -73,9 +73,7 @@ async fn begin(
     let key = remote.keys.head();
     let mut puts = vec![TxnOp::put(key.clone(), seal_head(head)?, None)];
     puts.extend(snapshot.map(|record| TxnOp::put(remote.keys.snapshot(), record, None)));
-    let txn = Txn::new()
-        .when([Compare::create_revision(key, CompareOp::Equal, 0)])
-        .and_then(puts);
+    let txn = Txn::new().when([Compare::create_revision(key, CompareOp::Equal, 0)]).and_then(puts);
     let begun = remote.each(|mut client: Client| {
         let txn = txn.clone();
         async move { client.txn(txn).await }
@@ -96,12 +94,8 @@ pub fn copy_to_etcd(
     }
     let rows = reader.snapshot()?;
     let meta = read_meta(&*rows)?;
-    let mut head = Head {
-        ledger: meta.ledger,
-        position: meta.position,
-        hash: 0,
-        time_mark: meta.time_mark,
-    };
+    let mut head =
+        Head { ledger: meta.ledger, position: meta.position, hash: 0, time_mark: meta.time_mark };
     let mut shelf = upload(&remote, runtime.handle(), &*rows, head, broker)?;
     // The chain begins with what is copied: another copy of the same ledger is another journal.
     head.hash = hash_of(&shelf.upload.to_be_bytes());

@@ -52,10 +52,12 @@ pub(super) async fn listen(hub: Arc<Hub>) {
 async fn listen_from(hub: &Hub, revision: i64) {
     let options = WatchOptions::new().with_prefix().with_start_revision(revision);
     let prefix = hub.remote.keys.entries();
-    let watched = hub
-        .remote
-        .once(|client: Client| async move { client.watch_client().watch(prefix, Some(options)).await })
-        .await;
+    let watched =
+        hub.remote
+            .once(|client: Client| async move {
+                client.watch_client().watch(prefix, Some(options)).await
+            })
+            .await;
     let Ok(mut stream) = watched else { return };
     while let Ok(Some(message)) = stream.message().await {
         if message.canceled() {

@@ -13,9 +13,7 @@ use super::hub::Hub;
 use super::local::Local;
 use super::remote::Remote;
 use super::{EtcdOptions, OpenError, PATIENCE, follow, presence, snapshot};
-use crate::journal::{
-    Batch, Compass, Followed, Journal, JournalError, Reader, Sharing, Wake,
-};
+use crate::journal::{Batch, Compass, Followed, Journal, JournalError, Reader, Sharing, Wake};
 use crate::position::Position;
 use crate::records::SealError;
 use crate::redb::Commit;
@@ -60,6 +58,10 @@ impl EtcdJournal {
     ) -> Result<Self, OpenError> {
         let runtime = runtime()?;
         let remote = Arc::new(Remote::new(options));
+        if path.exists() {
+            // A file that has nothing to do with this is told before anyone is asked.
+            drop(Local::open(path, commit)?);
+        }
         let found = runtime.block_on(super::copy::find_or_begin(&remote, ledger, path.exists()));
         let found = match found {
             Err(JournalError::OutOfReach(why)) if path.exists() => Err(why),
@@ -199,7 +201,8 @@ impl EtcdJournal {
     fn advance(&mut self, head: Head) {
         self.hub.apply(head);
         let last = self.hub.last_snapshot().map_or(0, |position| position.number);
-        let due = head.position.number >= last.saturating_add(self.hub.remote.options().snapshot_every);
+        let due =
+            head.position.number >= last.saturating_add(self.hub.remote.options().snapshot_every);
         let tried = self.snapshot_tried.is_some_and(|at| at.elapsed() < snapshot::PAUSE);
         if !due || tried || self.snapshotting.swap(true, Ordering::AcqRel) {
             return;
@@ -269,7 +272,9 @@ impl Journal for EtcdJournal {
                 Ok(Place::Mine) => Ok(()),
                 Ok(Place::Theirs) => Err(JournalError::Overtaken),
                 // So long ago that nobody can tell any more.
-                Ok(Place::Trimmed) => Err(JournalError::InDoubt("entries of that age are gone".into())),
+                Ok(Place::Trimmed) => {
+                    Err(JournalError::InDoubt("entries of that age are gone".into()))
+                }
                 Err(error) => {
                     if matches!(error, JournalError::InDoubt(_)) {
                         doubt = Some(proposal.clone());

@@ -5,8 +5,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rear_engine::fleet::FIRST_INCARNATION;
 use rear_engine::Timestamp;
+use rear_engine::fleet::FIRST_INCARNATION;
 use tokio::time::Instant;
 
 use super::OpenError;

@@ -40,9 +40,8 @@ pub(super) async fn say(
     if *lease != 0 && keep(remote, *lease).await {
         return Ok(());
     }
-    let granted = remote.once(|mut client: Client| async move {
-        client.lease_grant(LEASE, None).await
-    });
+    let granted =
+        remote.once(|mut client: Client| async move { client.lease_grant(LEASE, None).await });
     let id = granted.await?.id();
     let key = remote.keys.broker(broker);
     let put = remote.once(|mut client: Client| async move {
@@ -66,8 +65,7 @@ async fn keep(remote: &Remote, lease: i64) -> bool {
 pub(super) async fn others(remote: &Remote, broker: u128) -> Result<Vec<u8>, Trouble> {
     let (prefix, own) = (remote.keys.brokers(), remote.keys.broker(broker));
     let options = GetOptions::new().with_prefix();
-    let answer =
-        remote.each(|client| get(client, prefix.clone(), Some(options.clone()))).await?;
+    let answer = remote.each(|client| get(client, prefix.clone(), Some(options.clone()))).await?;
     let others = answer.kvs().iter().filter(|kept| kept.key() != own.as_bytes());
     Ok(others.map(|kept| kept.value().first().copied().unwrap_or(0)).collect())
 }
@@ -76,8 +74,7 @@ pub(super) async fn others(remote: &Remote, broker: u128) -> Result<Vec<u8>, Tro
 pub(super) async fn leave(remote: &Remote, lease: i64) {
     if lease != 0 {
         // If that is not heard, the lease runs out.
-        let _ = remote
-            .once(|mut client: Client| async move { client.lease_revoke(lease).await })
-            .await;
+        let _ =
+            remote.once(|mut client: Client| async move { client.lease_revoke(lease).await }).await;
     }
 }

@@ -165,12 +165,7 @@ impl Remote {
         }
         // Only the first to notice moves on.
         let next = (place + 1) % self.options.endpoints.len().max(1);
-        let _ = self.favourite.compare_exchange(
-            place,
-            next,
-            Ordering::Relaxed,
-            Ordering::Relaxed,
-        );
+        let _ = self.favourite.compare_exchange(place, next, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     fn clients(&self) -> std::sync::MutexGuard<'_, Vec<Option<Client>>> {
@@ -194,8 +189,7 @@ impl Remote {
         let first = self.keys.entry(from);
         let end = self.keys.entry(Position { number: u64::MAX, ..from });
         let options = GetOptions::new().with_range(end).with_limit(PAGE);
-        let answer =
-            self.each(|client| get(client, first.clone(), Some(options.clone()))).await?;
+        let answer = self.each(|client| get(client, first.clone(), Some(options.clone()))).await?;
         let entry = |kept: &etcd_client::KeyValue| {
             Some((self.keys.position_of(kept.key())?, kept.value().to_vec()))
         };

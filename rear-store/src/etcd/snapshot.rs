@@ -248,9 +248,8 @@ async fn clear_away(remote: &Remote, shelf: &Shelf) -> Result<(), JournalError> 
     }
     let revision = found.header().map_or(0, etcd_client::ResponseHeader::revision);
     // Someone else may have compacted further already: that is as good.
-    let compacted = remote.once(|mut client: Client| async move {
-        client.compact(revision, None).await
-    });
+    let compacted =
+        remote.once(|mut client: Client| async move { client.compact(revision, None).await });
     drop(compacted.await);
     Ok(())
 }

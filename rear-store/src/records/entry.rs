@@ -118,9 +118,7 @@ fn record(change: &Change) -> Option<ChangeRecord> {
         Change::Heard { cluster, at, durable: true } => {
             ChangeRecord::Heard { cluster: cluster.to_string(), at: at.as_nanos() }
         }
-        Change::Reservation(kept) => {
-            ChangeRecord::Reservation(kept.id.to_bits(), (&**kept).into())
-        }
+        Change::Reservation(kept) => ChangeRecord::Reservation(kept.id.to_bits(), (&**kept).into()),
         Change::Ledger { cluster, total } => {
             ChangeRecord::Ledger(cluster.to_string(), (*total).into())
         }

@@ -176,16 +176,13 @@ impl Writer {
     fn is_time_to_tick(&self, reading: Reading) -> bool {
         let Some(sharing) = self.sharing.filter(|_| reading.alarm.is_none()) else { return false };
         let jitter = i64::try_from(sharing.broker % 1000).unwrap_or(0) * (TICK.as_nanos() / 2000);
-        let silent = self.clock.read().monotonic.as_nanos() - self.last_entry.as_nanos();
+        let silent =
+            self.clock.read().monotonic.as_nanos().saturating_sub(self.last_entry.as_nanos());
         silent > TICK.as_nanos() + jitter
     }
 
     /// Half of them fit, or one of them alone does not.
-    fn halve(
-        &mut self,
-        mut commands: Vec<Command>,
-        mut replies: Vec<Reply>,
-    ) -> Result<(), String> {
+    fn halve(&mut self, mut commands: Vec<Command>, mut replies: Vec<Reply>) -> Result<(), String> {
         if commands.len() < 2 {
             let why = "what was decided is too large for one entry of the journal".to_owned();
             tell_all(replies, &SubmitError::CutOff(why));

@@ -6,6 +6,9 @@ use crate::journal::Sharing;
 use crate::shared::SharedTime;
 use crate::timekeeper::{Clocks, Reading, Timekeeper};
 
+/// The time of a journal without an entry.
+const NEVER: Timestamp = Timestamp::from_nanos(i64::MIN);
+
 /// Keeps the time.
 pub(super) enum Keeper {
     Alone(Timekeeper),
@@ -17,7 +20,9 @@ impl Keeper {
     pub(super) fn resume(mark: Timestamp, sharing: Option<&Sharing>, clocks: Clocks) -> Self {
         match sharing {
             None => Self::Alone(Timekeeper::resume(mark)),
-            Some(Sharing { company: false, .. }) => Self::Together(SharedTime::alone(mark)),
+            Some(Sharing { company, .. }) if !company || mark == NEVER => {
+                Self::Together(SharedTime::alone(mark))
+            }
             Some(_) => Self::Together(SharedTime::among_others(mark, clocks)),
         }
     }

@@ -48,7 +48,8 @@ impl FromStr for EtcdPrefix {
     type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
-        let good = text.starts_with('/') && !text.ends_with('/') && !text.contains(char::is_control);
+        let good =
+            text.starts_with('/') && !text.ends_with('/') && !text.contains(char::is_control);
         good.then(|| Self(text.to_owned())).ok_or(ValueError::Prefix)
     }
 }

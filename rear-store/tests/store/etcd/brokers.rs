@@ -126,9 +126,8 @@ fn a_broker_that_was_away_reads_what_it_missed() {
 fn what_is_due_happens_once() {
     let place = Place::new();
     let hands = Hands::start();
-    let begin = |name| {
-        Store::start(place.open_as(name, 7), Policy::default(), hands.clone()).unwrap()
-    };
+    let begin =
+        |name| Store::start(place.open_as(name, 7), Policy::default(), hands.clone()).unwrap();
     let (a, b) = (begin("a"), begin("b"));
     let told = Command::Advertise {
         cluster: cluster("p"),
