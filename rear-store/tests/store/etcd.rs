@@ -2,6 +2,8 @@
 
 mod brokers;
 mod faults;
+mod gateway;
+mod histories;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

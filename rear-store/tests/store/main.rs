@@ -16,6 +16,7 @@ mod files;
 mod history;
 mod journals;
 mod kills;
+mod linear;
 mod machines;
 mod migrations;
 mod records;

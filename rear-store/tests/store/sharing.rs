@@ -65,26 +65,26 @@ fn only_the_entry_that_comes_next_can_be_read() {
     assert!(matches!(other_place, EntryError::Sealed { .. }), "{other_place}");
 }
 
+/// An entry with the next schema, sealed as the next program would.
+pub(crate) fn of_the_next_program(mut bytes: Vec<u8>, position: Position) -> Vec<u8> {
+    use std::hash::Hasher;
+    bytes[1] = 2;
+    let key = [position.incarnation.to_be_bytes(), position.number.to_be_bytes()].concat();
+    let mut hasher = twox_hash::XxHash3_64::with_seed(0);
+    let header = [bytes[0], bytes[1]];
+    for field in [&b"journal"[..], &key, &header, &bytes[10..]] {
+        hasher.write(&(field.len() as u64).to_le_bytes());
+        hasher.write(field);
+    }
+    bytes[2..10].copy_from_slice(&hasher.finish().to_le_bytes());
+    bytes
+}
+
 #[test]
 fn an_entry_of_a_newer_program_is_named_as_such() {
     let batch = History::new(1).next_batch();
-    let (mut bytes, _) = Entry::seal(&head(0, 0), of(1), &batch).unwrap();
-    // The next schema, sealed as the next program would.
-    bytes[1] = 2;
-    let mut key = [0; 16];
-    key[7] = 1;
-    key[15] = 1;
-    let sum = {
-        use std::hash::Hasher;
-        let mut hasher = twox_hash::XxHash3_64::with_seed(0);
-        let header = [bytes[0], bytes[1]];
-        for field in [b"journal", &key[..], &header[..], &bytes[10..]] {
-            hasher.write(&(field.len() as u64).to_le_bytes());
-            hasher.write(field);
-        }
-        hasher.finish()
-    };
-    bytes[2..10].copy_from_slice(&sum.to_le_bytes());
+    let (bytes, _) = Entry::seal(&head(0, 0), of(1), &batch).unwrap();
+    let bytes = of_the_next_program(bytes, batch.position);
     let refused = Entry::open_next(&head(0, 0), &bytes).unwrap_err();
     assert!(matches!(refused, EntryError::Newer { schema: 2, .. }), "{refused}");
     assert!(refused.to_string().contains("newer version"), "{refused}");
