@@ -51,8 +51,13 @@ fn an_etcd_that_is_full_grants_nothing_and_says_so() {
     let a = start(&place, "a");
     advertise(&a, "4");
     a.submit(reserve(1, None)).unwrap();
-    let large = vec![7; 1 << 20];
-    eventually(|| put(&node, "/full", &large).contains("space exceeded").then_some(())).unwrap();
+    let large = vec![7; 512 << 10];
+    let mut said = String::new();
+    let full = || {
+        said = put(&node, "/full", &large);
+        said.contains("space exceeded").then_some(())
+    };
+    eventually(full).unwrap_or_else(|| panic!("{said}"));
     let told = a.submit(reserve(2, None)).unwrap_err();
     assert!(matches!(&told, SubmitError::CutOff(why) if why.contains("space exceeded")), "{told}");
     assert_eq!(a.view().counts().reserved, 1, "no half grant");
