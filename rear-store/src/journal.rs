@@ -69,10 +69,13 @@ pub trait Journal: Send {
         None
     }
 
-    /// Whether someone else is there at this moment.
+    /// Whether someone else is there at this moment whose clock was believed.
     fn has_company(&self) -> bool {
         false
     }
+
+    /// The clock of this broker was believed: others may compare theirs with what it writes.
+    fn settled(&mut self) {}
 
     /// The next that others have committed, if there is something. It is in the rows already.
     fn follow(&mut self) -> Result<Followed, JournalError> {

@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
+use super::presence::Other;
 use super::remote::Remote;
 use crate::chain::chain;
 use crate::journal::{Compass, JournalError, Standing, TellEnd, Wake};
 use crate::position::Position;
 use crate::records::entry::SCHEMA;
-use crate::shared::{Fork, Head, Seen, judge_head};
+use crate::shared::{Fork, Head, Seen, agreed_schema, judge_head};
 
 /// So many entries wait at most to be applied; those after them are read again.
 const MAX_HEARD: usize = 256;
@@ -42,6 +43,9 @@ struct State {
     /// How many brokers are there, and the newest shape of entries that all of them read.
     brokers: usize,
     schema: u8,
+    /// Whether one of the others has a clock that was believed, and whether this broker has.
+    company: bool,
+    settled: bool,
 }
 
 impl Hub {
@@ -57,6 +61,8 @@ impl Hub {
             snapshot: None,
             brokers: 1,
             schema: SCHEMA,
+            company: false,
+            settled: false,
         };
         Arc::new(Self { remote, handle, state: Mutex::new(state), wake: OnceLock::new() })
     }
@@ -188,13 +194,25 @@ impl Hub {
         self.state().snapshot.map(|(_, position)| position)
     }
 
-    pub(super) fn note_brokers(&self, brokers: usize, schema: u8) {
+    pub(super) fn note_others(&self, others: &[Other]) {
         let mut state = self.state();
-        (state.brokers, state.schema) = (brokers, schema);
+        state.brokers = others.len() + 1;
+        state.schema = agreed_schema(SCHEMA, others.iter().map(|other| other.reads));
+        state.company = others.iter().any(|other| other.settled);
     }
 
+    /// Whether someone else is there whose clock was believed.
     pub(super) fn has_company(&self) -> bool {
-        self.state().brokers > 1
+        self.state().company
+    }
+
+    /// The clock of this broker was believed.
+    pub(super) fn settle(&self) {
+        self.state().settled = true;
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        self.state().settled
     }
 }
 

@@ -73,10 +73,10 @@ impl EtcdJournal {
             begin_file(&runtime, &remote, head, path, commit)?;
         }
         let (local, applied) = Local::open(path, commit)?;
-        let company = runtime.block_on(presence::others(&remote, broker));
-        let company = company.is_ok_and(|others| !others.is_empty());
+        let others = runtime.block_on(presence::others(&remote, broker));
         let hub = Hub::new(remote, runtime.handle().clone(), applied);
-        hub.note_brokers(usize::from(company) + 1, crate::records::entry::SCHEMA);
+        hub.note_others(&others.unwrap_or_default());
+        let company = hub.has_company();
         let mut journal = Self {
             local,
             hub,
@@ -118,7 +118,7 @@ impl EtcdJournal {
         runtime.spawn(follow::look(self.hub.clone()));
         runtime.spawn(follow::listen(self.hub.clone()));
         // The first word before anyone else looks.
-        drop(self.block_on(presence::say(&self.hub.remote, self.broker, &self.lease)));
+        drop(self.block_on(presence::say(&self.hub, self.broker, &self.lease)));
         runtime.spawn(presence::stay(self.hub.clone(), self.broker, self.lease.clone()));
         if let Ok(Some(shelf)) = self.block_on(snapshot::find(&self.hub.remote)) {
             self.hub.note_snapshot(shelf.at, shelf.head.position);
@@ -178,15 +178,15 @@ impl EtcdJournal {
     }
 
     fn begin_anew(&mut self, applied: &Head) -> Result<Followed, JournalError> {
-        let shelf = self.block_on(snapshot::find(&self.hub.remote))?;
-        let newer = shelf.filter(|shelf| {
-            shelf.head.ledger == applied.ledger && shelf.head.position > applied.position
+        let found = self.block_on(snapshot::find(&self.hub.remote))?;
+        let newer = found.filter(|found| {
+            found.head.ledger == applied.ledger && found.head.position > applied.position
         });
-        let shelf = newer.ok_or(Fork::OtherEntry(applied.position))?;
+        let newer = newer.ok_or(Fork::OtherEntry(applied.position))?;
         let handle = self.handle();
-        snapshot::install(&self.hub.remote, &handle, &shelf, &mut self.local)?;
-        self.hub.note_snapshot(shelf.at, shelf.head.position);
-        self.hub.apply(shelf.head);
+        snapshot::install(&self.hub.remote, &handle, &newer, &mut self.local)?;
+        self.hub.note_snapshot(newer.at, newer.head.position);
+        self.hub.apply(newer.head);
         Ok(Followed::Anew)
     }
 
@@ -309,6 +309,14 @@ impl Journal for EtcdJournal {
 
     fn has_company(&self) -> bool {
         self.hub.has_company()
+    }
+
+    fn settled(&mut self) {
+        if !self.hub.is_settled() {
+            self.hub.settle();
+            // If that is not heard, it is said again.
+            drop(self.block_on(presence::say(&self.hub, self.broker, &self.lease)));
+        }
     }
 
     fn follow(&mut self) -> Result<Followed, JournalError> {

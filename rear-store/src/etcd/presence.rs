@@ -9,7 +9,6 @@ use tokio::time::sleep;
 use super::hub::Hub;
 use super::remote::{Remote, Trouble, get};
 use crate::records::entry::SCHEMA;
-use crate::shared::agreed_schema;
 
 /// Who is not heard of for so long is not there, in seconds.
 const LEASE: i64 = 10;
@@ -17,39 +16,45 @@ const LEASE: i64 = 10;
 /// How often a broker says that it is there.
 const EVERY: Duration = Duration::from_secs(3);
 
+/// Another broker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Other {
+    /// The newest entries that it can read.
+    pub(super) reads: u8,
+    /// Whether its clock was believed.
+    pub(super) settled: bool,
+}
+
 /// Says that this broker is there, and looks who else is, for ever.
 pub(super) async fn stay(hub: Arc<Hub>, broker: u128, lease: Arc<tokio::sync::Mutex<i64>>) {
     loop {
         // What does not succeed is tried again: others take the broker for gone meanwhile, which harms nobody.
-        let _ = say(&hub.remote, broker, &lease).await;
+        let _ = say(&hub, broker, &lease).await;
         if let Ok(others) = others(&hub.remote, broker).await {
-            let schema = agreed_schema(SCHEMA, others.iter().copied());
-            hub.note_brokers(others.len() + 1, schema);
+            hub.note_others(&others);
         }
         sleep(EVERY).await;
     }
 }
 
-/// Keeps the lease, or takes a new one.
+/// Keeps the lease, or takes a new one, and says how this broker is.
 pub(super) async fn say(
-    remote: &Remote,
+    hub: &Hub,
     broker: u128,
     lease: &tokio::sync::Mutex<i64>,
 ) -> Result<(), Trouble> {
+    let remote = &hub.remote;
     let mut lease = lease.lock().await;
-    if *lease != 0 && keep(remote, *lease).await {
-        return Ok(());
+    if *lease == 0 || !keep(remote, *lease).await {
+        let granted =
+            remote.once(|mut client: Client| async move { client.lease_grant(LEASE, None).await });
+        *lease = granted.await?.id();
     }
-    let granted =
-        remote.once(|mut client: Client| async move { client.lease_grant(LEASE, None).await });
-    let id = granted.await?.id();
-    let key = remote.keys.broker(broker);
-    let put = remote.once(|mut client: Client| async move {
-        client.put(key, [SCHEMA], Some(PutOptions::new().with_lease(id))).await
-    });
-    put.await?;
-    *lease = id;
-    Ok(())
+    let (key, options) = (remote.keys.broker(broker), PutOptions::new().with_lease(*lease));
+    let said = [SCHEMA, u8::from(hub.is_settled())];
+    let put =
+        remote.once(|mut client: Client| async move { client.put(key, said, Some(options)).await });
+    put.await.map(drop)
 }
 
 async fn keep(remote: &Remote, lease: i64) -> bool {
@@ -61,13 +66,17 @@ async fn keep(remote: &Remote, lease: i64) -> bool {
     matches!(kept.await, Ok(Some(answer)) if answer.ttl() > 0)
 }
 
-/// The newest entries that each of the others can read.
-pub(super) async fn others(remote: &Remote, broker: u128) -> Result<Vec<u8>, Trouble> {
+/// The other brokers.
+pub(super) async fn others(remote: &Remote, broker: u128) -> Result<Vec<Other>, Trouble> {
     let (prefix, own) = (remote.keys.brokers(), remote.keys.broker(broker));
     let options = GetOptions::new().with_prefix();
     let answer = remote.each(|client| get(client, prefix.clone(), Some(options.clone()))).await?;
     let others = answer.kvs().iter().filter(|kept| kept.key() != own.as_bytes());
-    Ok(others.map(|kept| kept.value().first().copied().unwrap_or(0)).collect())
+    let other = |said: &[u8]| Other {
+        reads: said.first().copied().unwrap_or(0),
+        settled: said.get(1).is_some_and(|settled| *settled == 1),
+    };
+    Ok(others.map(|kept| other(kept.value())).collect())
 }
 
 /// Leaves at once: nobody has to wait for the lease to run out.

@@ -1,14 +1,15 @@
 //! The time of a shared journal: it never runs backwards, and no broker's clock can drag the others along.
 //!
-//! A broker believes its wall clock as long as that is near to what the entries of the others say, carried on by its own
-//! monotonic clock. Its own entries do not count as proof of its own clock: otherwise one that runs too fast could move
-//! the journal ahead in small steps.
+//! A broker that comes to others compares its wall clock with the journal's time once. From then on the wall clock is
+//! compared with the broker's own monotonic clock: it may be apart by a few seconds, all in all, and more is told. What
+//! others write is not compared with it: an entry may have been on its way for long, and what others write follows what
+//! this broker wrote.
 
 use rear_engine::{Duration, Timestamp};
 
 use crate::timekeeper::{Alarm, Clocks, Reading};
 
-/// How far a clock may be from what is known of the journal's time: clocks that are kept by NTP are far nearer.
+/// How far a clock may be from what is expected: clocks that are kept by NTP are far nearer.
 pub const SLACK: Duration = Duration::from_seconds(5);
 
 /// How long nothing happens before someone makes an entry that only tells the time.
@@ -24,29 +25,33 @@ pub struct SharedTime {
     mark: Timestamp,
     /// What the monotonic clock showed then; `None` before the first reading.
     marked_at: Option<Duration>,
-    /// A time that is known to have been right, when the monotonic clock showed this, and how exact it is.
-    anchor: Option<Anchor>,
+    expected: Expected,
 }
 
+/// What the wall clock is compared with.
 #[derive(Debug, Clone, Copy)]
-struct Anchor {
-    time: Timestamp,
-    at: Duration,
-    slack: Duration,
+enum Expected {
+    /// Nothing: nobody else is there to compare with.
+    Anything,
+    /// The time of the journal, by a broker that has just come.
+    Journal { time: Timestamp, at: Duration, slack: Duration },
+    /// What it showed when it was believed, carried on by the monotonic clock.
+    Itself { wall: Timestamp, at: Duration },
 }
 
 impl SharedTime {
     /// The first to come, where nobody else is: nothing is known but that time did not go back.
     #[must_use]
     pub fn alone(mark: Timestamp) -> Self {
-        Self { mark, marked_at: None, anchor: None }
+        Self { mark, marked_at: None, expected: Expected::Anything }
     }
 
     /// One that comes to others: the last entry is not much older than a tick.
     #[must_use]
     pub fn among_others(mark: Timestamp, clocks: Clocks) -> Self {
-        let anchor = Anchor { time: mark, at: clocks.monotonic, slack: NEWCOMER_SLACK };
-        Self { mark, marked_at: Some(clocks.monotonic), anchor: Some(anchor) }
+        let (time, at, slack) = (mark, clocks.monotonic, NEWCOMER_SLACK);
+        let expected = Expected::Journal { time, at, slack };
+        Self { mark, marked_at: Some(at), expected }
     }
 
     /// The latest time that was given out or followed.
@@ -55,40 +60,65 @@ impl SharedTime {
         self.mark
     }
 
-    /// Someone else has made an entry.
-    pub fn follow(&mut self, time: Timestamp, clocks: Clocks) {
-        self.give_out(time, clocks);
-        self.anchor = Some(Anchor { time, at: clocks.monotonic, slack: SLACK });
+    /// Whether the wall clock was believed once: others may compare theirs with what this broker writes.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        matches!(self.expected, Expected::Itself { .. })
     }
 
-    /// Nobody else is there, and no entry of anyone has come: there is nothing to compare the clock with.
+    /// Someone else has made an entry.
+    pub fn follow(&mut self, time: Timestamp, clocks: Clocks) {
+        if let Expected::Journal { .. } = self.expected {
+            let (at, slack) = (clocks.monotonic, SLACK);
+            self.expected = Expected::Journal { time, at, slack };
+        }
+        self.give_out(time, clocks);
+    }
+
+    /// Nobody else is there whose clock was believed: there is nothing to compare with.
     pub fn left_alone(&mut self) {
-        if self.anchor.is_some_and(|anchor| anchor.slack == NEWCOMER_SLACK) {
-            self.anchor = None;
+        if matches!(self.expected, Expected::Journal { .. }) {
+            self.expected = Expected::Anything;
         }
     }
 
     /// What time it is.
     pub fn read(&mut self, clocks: Clocks) -> Reading {
-        let Some(anchor) = self.anchor else { return self.confirm(clocks) };
-        let expected = since(anchor.time, anchor.at, clocks);
-        let ahead_by = clocks.wall.since(expected);
-        let off = ahead_by.as_nanos().unsigned_abs() > anchor.slack.as_nanos().unsigned_abs();
+        if let Some((expected, ahead_by)) = self.off_by(clocks) {
+            self.give_out(expected, clocks);
+            return Reading { now: self.mark, alarm: Some(Alarm { ahead_by }) };
+        }
+        if !self.is_settled() {
+            self.believe(clocks);
+        }
         let believed = match self.marked_at {
-            _ if off => expected,
             // A clock that is a little behind does not hold up the time.
             Some(at) if clocks.wall < self.mark => since(self.mark, at, clocks),
             _ => clocks.wall,
         };
         self.give_out(believed, clocks);
-        Reading { now: self.mark, alarm: off.then_some(Alarm { ahead_by }) }
+        Reading { now: self.mark, alarm: None }
     }
 
-    /// Someone has looked, or nobody else is there: the wall clock is right.
+    /// Someone has looked: the wall clock is right.
     pub fn confirm(&mut self, clocks: Clocks) -> Reading {
-        self.give_out(clocks.wall, clocks);
-        self.anchor = Some(Anchor { time: clocks.wall, at: clocks.monotonic, slack: SLACK });
-        Reading { now: self.mark, alarm: None }
+        self.believe(clocks);
+        self.read(clocks)
+    }
+
+    fn believe(&mut self, clocks: Clocks) {
+        self.expected = Expected::Itself { wall: clocks.wall, at: clocks.monotonic };
+    }
+
+    /// What the wall clock should show, and how far it is ahead of that, if that is too far.
+    fn off_by(&self, clocks: Clocks) -> Option<(Timestamp, Duration)> {
+        let (expected, slack) = match self.expected {
+            Expected::Anything => return None,
+            Expected::Journal { time, at, slack } => (since(time, at, clocks), slack),
+            Expected::Itself { wall, at } => (since(wall, at, clocks), SLACK),
+        };
+        let ahead_by = clocks.wall.since(expected);
+        (!within(ahead_by, slack)).then_some((expected, ahead_by))
     }
 
     /// Never backwards.
@@ -96,6 +126,10 @@ impl SharedTime {
         self.mark = self.mark.max(time);
         self.marked_at = Some(clocks.monotonic);
     }
+}
+
+fn within(apart: Duration, slack: Duration) -> bool {
+    apart.as_nanos().unsigned_abs() <= slack.as_nanos().unsigned_abs()
 }
 
 /// A time, carried on by the monotonic clock.

@@ -2,6 +2,7 @@
 
 use std::sync::PoisonError;
 
+use rear_engine::fleet::Undo;
 use rear_engine::{Command, Decision, Duration, Fleet, Subject, Timestamp, decide};
 
 use super::order::{Turn, sort, turn};
@@ -32,12 +33,14 @@ pub(super) struct Draft {
     pub(super) decided: Vec<Result<Subject, SubmitError>>,
     /// Why nothing more can be decided.
     pub(super) failure: Option<String>,
+    /// How to forget it, where it may come to nothing.
+    pub(super) undo: Vec<Undo>,
 }
 
 impl Draft {
     pub(super) fn new(position: Position, now: Timestamp) -> Self {
         let batch = Batch::empty(position, now);
-        Self { batch, durable: false, decided: Vec::new(), failure: None }
+        Self { batch, durable: false, decided: Vec::new(), failure: None, undo: Vec::new() }
     }
 }
 
@@ -62,7 +65,7 @@ impl Writer {
         let (commands, replies) = apart(submissions);
         self.decide_all(commands, reading, &mut draft);
         step!("decided");
-        let Draft { mut batch, durable, decided, failure } = draft;
+        let Draft { mut batch, durable, decided, failure, undo: _ } = draft;
         let decided = replies.into_iter().zip(decided);
         waiting.extend(decided.map(|(reply, decided)| Waiting { reply, decided }));
         let outcome = match failure {
@@ -193,8 +196,14 @@ impl Writer {
         draft.durable |= decision.is_durable();
         draft.batch.changes.extend(decision.changes.iter().cloned());
         draft.batch.events.extend(decision.events.iter().cloned());
-        if let Err(divergence) = self.fleet.apply_all(decision) {
-            draft.failure = Some(divergence.to_string());
+        for change in decision.changes {
+            if self.sharing.is_some() {
+                draft.undo.push(self.fleet.before(&change));
+            }
+            if let Err(divergence) = self.fleet.apply(change) {
+                draft.failure = Some(divergence.to_string());
+                return;
+            }
         }
     }
 

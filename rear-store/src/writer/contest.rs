@@ -3,6 +3,7 @@
 //! Nobody is answered from a state that was not the latest at some moment since they asked: a batch that won its place
 //! proves that by winning it; one that has nothing to write asks.
 
+use rear_engine::fleet::Undo;
 use rear_engine::{Command, Fleet, Subject};
 
 use super::batch::{Draft, Waiting, apart};
@@ -108,10 +109,13 @@ impl Writer {
             self.timekeeper.left_alone();
         }
         let reading = self.look_at_the_clock(false);
+        if self.timekeeper.is_settled() {
+            self.journal.settled();
+        }
         let mut draft = Draft::new(self.position, reading.now);
         draft.durable = self.is_time_to_tick(reading);
         self.decide_all(commands.to_vec(), reading, &mut draft);
-        let Draft { mut batch, durable, decided, failure } = draft;
+        let Draft { mut batch, durable, decided, failure, undo } = draft;
         let settled = match failure {
             Some(why) => Err(Setback::Failed(why)),
             None if durable => self.commit(&mut batch, commands.len()).map_err(Into::into),
@@ -128,7 +132,7 @@ impl Writer {
                 Ok(decided)
             }
             Err(setback) => {
-                self.step_back();
+                self.step_back(undo);
                 Err(setback)
             }
         }
@@ -163,8 +167,10 @@ impl Writer {
     }
 
     /// What was decided and did not become durable is forgotten: readers never saw it.
-    fn step_back(&mut self) {
-        self.fleet = self.shown();
+    fn step_back(&mut self, undo: Vec<Undo>) {
+        if !self.fleet.take_back(undo) {
+            self.fleet = self.shown();
+        }
     }
 
     fn shown(&self) -> Fleet {

@@ -51,6 +51,14 @@ impl Keeper {
         }
     }
 
+    /// Whether the clock was believed once.
+    pub(super) fn is_settled(&self) -> bool {
+        match self {
+            Self::Alone(_) => true,
+            Self::Together(keeper) => keeper.is_settled(),
+        }
+    }
+
     /// Nobody else is there.
     pub(super) fn left_alone(&mut self) {
         if let Self::Together(keeper) = self {

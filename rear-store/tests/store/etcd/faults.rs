@@ -63,11 +63,20 @@ fn an_etcd_that_is_full_grants_nothing_and_says_so() {
     assert_eq!(a.view().counts().reserved, 1, "no half grant");
     // What an operator does.
     let revision = post(&node, "/v3/kv/range", r#"{"key":"Lw=="}"#);
-    let revision = revision.split(r#""revision":""#).nth(1).unwrap().split('"').next().unwrap();
-    let compacted = post(&node, "/v3/kv/compaction", &format!(r#"{{"revision":"{revision}"}}"#));
+    let digits = revision.split(r#""revision":""#).nth(1).unwrap_or_else(|| panic!("{revision}"));
+    let revision = digits.split('"').next().unwrap();
+    let compacted = post(
+        &node,
+        "/v3/kv/compaction",
+        &format!(r#"{{"revision":"{revision}","physical":true}}"#),
+    );
     assert!(compacted.contains("200 OK"), "{compacted}");
     post(&node, "/v3/maintenance/defragment", "{}");
-    post(&node, "/v3/maintenance/alarm", r#"{"action":"DEACTIVATE","alarm":"NOSPACE"}"#);
+    let alarms = post(&node, "/v3/maintenance/alarm", r#"{"action":"GET"}"#);
+    let member = alarms.split(r#""memberID":""#).nth(1).unwrap_or_else(|| panic!("{alarms}"));
+    let member = member.split('"').next().unwrap();
+    let disarm = format!(r#"{{"action":"DEACTIVATE","memberID":"{member}","alarm":"NOSPACE"}}"#);
+    post(&node, "/v3/maintenance/alarm", &disarm);
     eventually(|| a.submit(reserve(3, None)).ok()).unwrap();
     let b = start(&place, "b");
     end_the_same(&[&a, &b]);
