@@ -16,7 +16,6 @@ use crate::commands::init::Init;
 use crate::commands::recover::{ConfirmClock, Recover};
 use crate::commands::serve::Serve;
 use crate::commands::snapshot::Snapshot;
-#[cfg(feature = "etcd")]
 use crate::commands::store::Store;
 use crate::commands::verify::Verify;
 
@@ -48,7 +47,6 @@ enum Command {
     #[command(subcommand)]
     Snapshot(Snapshot),
     /// Copy a ledger between a file and etcd
-    #[cfg(feature = "etcd")]
     #[command(subcommand)]
     Store(Box<Store>),
     /// After a restore: do not wait any longer for what a cluster holds
@@ -122,7 +120,6 @@ fn command(command: Command) -> Result<Said, Failure> {
         Command::Certs(certs) => certs.run(now()),
         Command::Verify(verify) => verify.run(),
         Command::Snapshot(snapshot) => snapshot.run(now()),
-        #[cfg(feature = "etcd")]
         Command::Store(store) => store.run(),
         Command::Recover(recover) => recover.run(),
         Command::ConfirmClock(confirm) => confirm.run(),

@@ -8,7 +8,6 @@ pub mod init;
 pub mod recover;
 pub mod serve;
 pub mod snapshot;
-#[cfg(feature = "etcd")]
 pub mod store;
 pub mod verify;
 

@@ -1,17 +1,14 @@
 //! `rear-broker store`: a ledger goes from a file to etcd and back, looked at before and after.
 
-use std::path::{Path, PathBuf};
+#[cfg(feature = "etcd")]
+mod copy;
+
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use rear_store::etcd::{Copied, CopyError, EtcdOptions, copy_from_etcd, copy_to_etcd};
-use rear_store::verify::{Report, verify_file};
-use rear_store::{Commit, FileError, Journal, RedbJournal, backup};
-use uuid::Uuid;
 
-use crate::cli::{Failure, Said, exit};
+use crate::cli::{Failure, Said};
 use crate::config::{EtcdEndpoint, EtcdPrefix};
-use crate::ledger::LEDGER;
-use crate::ledger::shared::{Reach, read};
 
 /// What can be done with stores.
 #[derive(Debug, Subcommand)]
@@ -31,6 +28,7 @@ enum Target {
 
 /// The flags of `store copy`.
 #[derive(Debug, Args)]
+#[cfg_attr(not(feature = "etcd"), expect(dead_code, reason = "read only where there is etcd"))]
 pub struct Copy {
     /// Where the ledger goes
     #[arg(long, value_name = "STORE")]
@@ -64,78 +62,14 @@ impl Store {
 }
 
 impl Copy {
+    #[cfg(feature = "etcd")]
     fn run(self) -> Result<Said, Failure> {
-        let options = read(&Reach {
-            endpoints: self.etcd_endpoints.iter().map(|endpoint| endpoint.0.clone()).collect(),
-            prefix: &self.etcd_prefix.0,
-            certificates: self.etcd_cert_path.as_deref(),
-            user: self.etcd_user.as_deref(),
-            password_file: self.etcd_password_file.as_deref(),
-        })?;
-        let file = self.data.join(LEDGER);
-        match self.to {
-            Target::Etcd => to_etcd(&file, options),
-            Target::Redb => from_etcd(&file, options),
-        }
+        copy::copy(&self)
     }
-}
 
-fn to_etcd(file: &Path, options: EtcdOptions) -> Result<Said, Failure> {
-    let before = sound(verify_file(file)?, "the file")?;
-    let ledger = RedbJournal::open(file, Commit::TwoPhase)?;
-    let copied = copy_to_etcd(&*ledger.reader(), options.clone(), number())?;
-    // What is there now, read back as a newcomer would.
-    let folder = tempfile::tempdir().map_err(|error| Failure::new(error, exit::DATA))?;
-    let back = folder.path().join(LEDGER);
-    copy_from_etcd(options, &back, number(), Commit::OnePhase)?;
-    sound(verify_file(&back)?, "the copy in etcd")?;
-    let copy = RedbJournal::open(&back, Commit::OnePhase)?;
-    if dump(&ledger)? != dump(&copy)? {
-        let wrong = "the copy in etcd is not the same: remove what is below its prefix there";
-        return Err(Failure::new(wrong, exit::DATA));
-    }
-    Ok(said("etcd", copied, &before))
-}
-
-fn from_etcd(file: &Path, options: EtcdOptions) -> Result<Said, Failure> {
-    let copied = copy_from_etcd(options, file, number(), Commit::TwoPhase)?;
-    let after = sound(verify_file(file)?, "the copy")?;
-    Ok(said(&file.display().to_string(), copied, &after))
-}
-
-fn said(place: &str, copied: Copied, report: &Report) -> Said {
-    let Copied { ledger, position } = copied;
-    Said::done(format!(
-        "the ledger {ledger:032x} is in {place}, at {position}\n{report}\n\
-         use it in one place only: brokers on the other would not know of these\n"
-    ))
-}
-
-/// Nothing is copied that is not what it should be.
-fn sound(report: Report, what: &str) -> Result<Report, Failure> {
-    if report.findings.is_empty() {
-        return Ok(report);
-    }
-    Err(Failure::new(format!("{what} has findings: {report}"), exit::OTHER))
-}
-
-/// Every row, in order.
-fn dump(ledger: &RedbJournal) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    backup::write(&*ledger.reader(), &mut bytes)?;
-    Ok(bytes)
-}
-
-fn number() -> u128 {
-    Uuid::new_v4().as_u128()
-}
-
-impl From<CopyError> for Failure {
-    fn from(error: CopyError) -> Self {
-        let code = match error {
-            CopyError::Exists(_) | CopyError::File(FileError::Exists(_)) => exit::EXISTS,
-            CopyError::File(_) | CopyError::Open(_) | CopyError::Journal(_) => exit::DATA,
-        };
-        Self::new(error, code)
+    #[cfg(not(feature = "etcd"))]
+    fn run(self) -> Result<Said, Failure> {
+        drop(self);
+        Err(crate::ledger::LedgerError::NoEtcd.into())
     }
 }
