@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use crate::axe;
 use crate::fuzz_corpus;
 use crate::invocation::Invocation;
 use crate::small_disk;
@@ -60,7 +61,10 @@ pub(crate) const ALL: &[Suite] = &[
     Suite {
         name: "browser",
         shows: "the dashboard shows what happens, to everyone, in a real browser",
-        requirement: |root| tools::require(root, &[&CHROMIUM, &CHROMEDRIVER, &CURL]),
+        requirement: |root| {
+            tools::require(root, &[&CHROMIUM, &CHROMEDRIVER, &CURL])?;
+            axe::is_there(root)
+        },
         commands: |_| {
             one_command(
                 "cargo test --locked --package rear-broker --features browser --test broker -- \
@@ -126,10 +130,11 @@ pub(crate) const ALL: &[Suite] = &[
     Suite {
         name: "agent",
         shows: "the Kubernetes agent on real API servers: requests, promises, peering, kills",
-        requirement: testbed::api_server_is_there,
+        requirement: testbed::api_server_with_definitions_is_there,
         commands: |_| {
             one_command(
-                "cargo test --locked --package rear-agent --features clusters --test clusters",
+                "cargo test --locked --package rear-agent --features clusters,failpoints \
+                 --test clusters",
             )
         },
     },

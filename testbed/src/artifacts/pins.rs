@@ -9,11 +9,16 @@ pub enum GoModule {
     Etcd,
     /// kwok.
     Kwok,
+    /// cert-manager, of which only the definitions are used.
+    CertManager,
+    /// The Prometheus operator, of which only the definitions are used.
+    PrometheusOperator,
 }
 
 impl GoModule {
     /// Every module.
-    pub const ALL: &[Self] = &[Self::Kubernetes, Self::Etcd, Self::Kwok];
+    pub const ALL: &[Self] =
+        &[Self::Kubernetes, Self::Etcd, Self::Kwok, Self::CertManager, Self::PrometheusOperator];
 
     /// The folder of the module below `testbed/go`.
     #[must_use]
@@ -22,6 +27,8 @@ impl GoModule {
             Self::Kubernetes => "kubernetes",
             Self::Etcd => "etcd",
             Self::Kwok => "kwok",
+            Self::CertManager => "cert-manager",
+            Self::PrometheusOperator => "prometheus-operator",
         }
     }
 
@@ -32,6 +39,8 @@ impl GoModule {
             Self::Kubernetes => "k8s.io/kubernetes",
             Self::Etcd => "go.etcd.io/etcd/server/v3",
             Self::Kwok => "sigs.k8s.io/kwok",
+            Self::CertManager => "github.com/cert-manager/cert-manager",
+            Self::PrometheusOperator => "github.com/prometheus-operator/prometheus-operator",
         }
     }
 
@@ -56,6 +65,8 @@ impl GoModule {
             Self::Kubernetes => include_str!("../../go/kubernetes/go.mod"),
             Self::Etcd => include_str!("../../go/etcd/go.mod"),
             Self::Kwok => include_str!("../../go/kwok/go.mod"),
+            Self::CertManager => include_str!("../../go/cert-manager/go.mod"),
+            Self::PrometheusOperator => include_str!("../../go/prometheus-operator/go.mod"),
         }
     }
 
