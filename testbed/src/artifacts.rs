@@ -23,6 +23,8 @@ pub enum Artifact {
     Kwok,
     /// What kwok's kubelets do with nodes and pods, as kwok's own release has it.
     KwokStages,
+    /// Renders charts.
+    Helm,
 }
 
 impl Artifact {
@@ -35,13 +37,22 @@ impl Artifact {
         Self::KubeControllerManager,
         Self::Kwok,
         Self::KwokStages,
+        Self::Helm,
     ];
 
     /// What [`ApiServer`](crate::ApiServer) needs, and what a `KUBEBUILDER_ASSETS` folder has.
     pub const FOR_API_SERVER: &[Self] = &[Self::Etcd, Self::KubeApiserver, Self::Kubectl];
 
     /// What [`Cluster`](crate::Cluster) needs.
-    pub const FOR_CLUSTER: &[Self] = Self::ALL;
+    pub const FOR_CLUSTER: &[Self] = &[
+        Self::Etcd,
+        Self::KubeApiserver,
+        Self::Kubectl,
+        Self::KubeScheduler,
+        Self::KubeControllerManager,
+        Self::Kwok,
+        Self::KwokStages,
+    ];
 
     /// The name of the file.
     #[must_use]
@@ -54,6 +65,7 @@ impl Artifact {
             Self::KubeControllerManager => "kube-controller-manager",
             Self::Kwok => "kwok",
             Self::KwokStages => "kwok-stages.yaml",
+            Self::Helm => "helm",
         }
     }
 
@@ -67,6 +79,7 @@ impl Artifact {
             | Self::KubeScheduler
             | Self::KubeControllerManager => GoModule::Kubernetes,
             Self::Kwok | Self::KwokStages => GoModule::Kwok,
+            Self::Helm => GoModule::Helm,
         }
     }
 

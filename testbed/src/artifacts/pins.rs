@@ -9,11 +9,13 @@ pub enum GoModule {
     Etcd,
     /// kwok.
     Kwok,
+    /// helm.
+    Helm,
 }
 
 impl GoModule {
     /// Every module.
-    pub const ALL: &[Self] = &[Self::Kubernetes, Self::Etcd, Self::Kwok];
+    pub const ALL: &[Self] = &[Self::Kubernetes, Self::Etcd, Self::Kwok, Self::Helm];
 
     /// The folder of the module below `testbed/go`.
     #[must_use]
@@ -22,6 +24,7 @@ impl GoModule {
             Self::Kubernetes => "kubernetes",
             Self::Etcd => "etcd",
             Self::Kwok => "kwok",
+            Self::Helm => "helm",
         }
     }
 
@@ -32,6 +35,7 @@ impl GoModule {
             Self::Kubernetes => "k8s.io/kubernetes",
             Self::Etcd => "go.etcd.io/etcd/server/v3",
             Self::Kwok => "sigs.k8s.io/kwok",
+            Self::Helm => "helm.sh/helm/v3",
         }
     }
 
@@ -56,6 +60,7 @@ impl GoModule {
             Self::Kubernetes => include_str!("../../go/kubernetes/go.mod"),
             Self::Etcd => include_str!("../../go/etcd/go.mod"),
             Self::Kwok => include_str!("../../go/kwok/go.mod"),
+            Self::Helm => include_str!("../../go/helm/go.mod"),
         }
     }
 
