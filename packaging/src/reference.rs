@@ -3,6 +3,7 @@
 pub mod api;
 pub mod command_line;
 pub mod custom_resources;
+pub mod metrics;
 pub mod values;
 
 /// The text with the table that begins with this heading line replaced by another one; none if it has no such table.

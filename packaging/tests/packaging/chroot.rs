@@ -108,7 +108,7 @@ impl Chroot {
             .args(["--target", &self.holder.id().to_string(), "--mount", "--net", "--", "chroot"])
             .arg(self.folder.path())
             .args(["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"])
-            .args(["DEBIAN_FRONTEND=noninteractive", "HOME=/root"]);
+            .args(["DEBIAN_FRONTEND=noninteractive", "HOME=/"]);
         command
     }
 }

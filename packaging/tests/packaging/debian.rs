@@ -109,11 +109,11 @@ fn data_and_settings_outlive_upgrade_removal_and_purge() {
     let place = tempfile::tempdir().unwrap();
     let chroot = Chroot::new();
     let broker = package("rear-broker_");
-    chroot.bring(&previous(&broker, place.path()), "/root/previous.deb");
-    chroot.bring(&broker, "/root/broker.deb");
-    chroot.bring(&package("rearctl_"), "/root/rearctl.deb");
+    chroot.bring(&previous(&broker, place.path()), "/packages/previous.deb");
+    chroot.bring(&broker, "/packages/broker.deb");
+    chroot.bring(&package("rearctl_"), "/packages/rearctl.deb");
 
-    let told = chroot.run("dpkg --install /root/previous.deb /root/rearctl.deb");
+    let told = chroot.run("dpkg --install /packages/previous.deb /packages/rearctl.deb");
     assert!(told.contains("runuser -u rear-broker -- rear-broker init"), "{told}");
     let_clusters_in(&chroot);
     let running = start(&chroot);
@@ -124,7 +124,7 @@ fn data_and_settings_outlive_upgrade_removal_and_purge() {
     running.stop();
     chroot.run(&format!("echo 'max-duration = \"720h\"' >> {SETTINGS}"));
 
-    chroot.run("dpkg --force-confdef --force-confold --install /root/broker.deb");
+    chroot.run("dpkg --force-confdef --force-confold --install /packages/broker.deb");
     let settings = fs::read_to_string(chroot.path(SETTINGS)).unwrap();
     assert!(settings.starts_with("# Of an older package.\nmax-duration"), "{settings}");
     assert!(chroot.path("/etc/rear/broker.toml.dpkg-dist").exists(), "the new settings are beside");
@@ -139,7 +139,7 @@ fn data_and_settings_outlive_upgrade_removal_and_purge() {
     assert!(chroot.path("/var/lib/rear/ledger.redb").exists());
     chroot.run("getent passwd rear-broker");
 
-    chroot.run("dpkg --install /root/broker.deb");
+    chroot.run("dpkg --install /packages/broker.deb");
     let verified = chroot.run("runuser -u rear-broker -- rear-broker verify --data /var/lib/rear");
     assert!(verified.contains("all is well"), "{verified}");
 
@@ -153,7 +153,7 @@ fn data_and_settings_outlive_upgrade_removal_and_purge() {
 /// Every file, except what package managers and their tools keep for themselves.
 fn files(chroot: &Chroot) -> String {
     chroot.run(
-        "find / -xdev \\( -path /proc -o -path /root -o -path /var/lib/dpkg -o -path /var/cache -o -path /var/log \
+        "find / -xdev \\( -path /proc -o -path /packages -o -path /var/lib/dpkg -o -path /var/cache -o -path /var/log \
          -o -path /tmp \\) -prune -o -not -name '*-' -not -name '.pwd.lock' -print | sort; cat /etc/passwd /etc/group",
     )
 }
@@ -163,9 +163,9 @@ fn a_package_that_was_never_used_leaves_nothing_when_it_is_purged() {
     let chroot = Chroot::new();
     let before = files(&chroot);
     for name in ["rear-broker", "rearctl"] {
-        chroot.bring(&package(&format!("{name}_")), &format!("/root/{name}.deb"));
+        chroot.bring(&package(&format!("{name}_")), &format!("/packages/{name}.deb"));
     }
-    chroot.run("dpkg --install /root/rear-broker.deb /root/rearctl.deb");
+    chroot.run("dpkg --install /packages/rear-broker.deb /packages/rearctl.deb");
     chroot.run("dpkg --purge rear-broker rearctl");
     let after = files(&chroot);
     let left: Vec<_> =
@@ -177,9 +177,9 @@ fn a_package_that_was_never_used_leaves_nothing_when_it_is_purged() {
 fn a_package_brings_what_administrators_expect() {
     let chroot = Chroot::new();
     for name in ["rear-broker", "rearctl"] {
-        chroot.bring(&package(&format!("{name}_")), &format!("/root/{name}.deb"));
+        chroot.bring(&package(&format!("{name}_")), &format!("/packages/{name}.deb"));
     }
-    chroot.run("dpkg --install /root/rear-broker.deb /root/rearctl.deb");
+    chroot.run("dpkg --install /packages/rear-broker.deb /packages/rearctl.deb");
     let user = chroot.run("getent passwd rear-broker");
     assert!(user.contains(":/var/lib/rear:") && user.trim().ends_with("/nologin"), "{user}");
     let owner = chroot.run("stat --format '%U:%G %a' /var/lib/rear");
@@ -206,8 +206,8 @@ fn a_package_brings_what_administrators_expect() {
 #[test]
 fn a_broker_without_certificates_is_not_started_and_says_what_to_do() {
     let chroot = Chroot::new();
-    chroot.bring(&package("rear-broker_"), "/root/broker.deb");
-    chroot.run("dpkg --install /root/broker.deb");
+    chroot.bring(&package("rear-broker_"), "/packages/broker.deb");
+    chroot.run("dpkg --install /packages/broker.deb");
     let wanted =
         chroot.try_run("test -e /etc/systemd/system/multi-user.target.wants/rear-broker.service");
     assert!(!wanted.status.success(), "it is not enabled");

@@ -1,10 +1,12 @@
 //! What is made from the programs is what is committed. With `BLESS=1` in the environment it is written.
 
 use clap::Arg;
+use rear_agent::collect::sums::Totals;
+use rear_agent_sdk::Resources;
 use rear_broker::config::KEYS;
 use rear_packaging::chart::{AGENT, Chart};
 use rear_packaging::reference::command_line::{self, Program};
-use rear_packaging::reference::{api, custom_resources, values, with_table};
+use rear_packaging::reference::{api, custom_resources, metrics, values, with_table};
 use serde_json::Value;
 
 use super::tree::{assert_is, text};
@@ -65,6 +67,23 @@ fn the_flags_of_the_agent() {
     assert!(table.contains("`--broker-url"), "{table}");
     let page = text("docs/reference/agent.md");
     let page = with_table(&page, "| flag | meaning | default |", &table).expect("a table of flags");
+    assert_is("docs/reference/agent.md", &page);
+}
+
+/// The agent's metrics, each with a series.
+pub(crate) fn of_the_agent() -> String {
+    let agent = rear_agent::metrics::Metrics::default();
+    agent.has(&Totals::default(), Resources::default(), Resources::default());
+    agent.peered(true);
+    agent.text().unwrap()
+}
+
+#[test]
+fn the_metrics_of_the_agent() {
+    let table = metrics::table(&of_the_agent(), "rear_agent_");
+    assert!(table.contains("`published`"), "{table}");
+    let page = text("docs/reference/agent.md");
+    let page = with_table(&page, metrics::HEADING, &table).expect("a table of metrics");
     assert_is("docs/reference/agent.md", &page);
 }
 

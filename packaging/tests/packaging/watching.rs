@@ -7,11 +7,13 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 use rear_packaging::monitoring::{metrics_in, series_in};
+use rear_packaging::reference::{metrics, with_table};
 use serde_json::Value;
 
+use super::generated::of_the_agent;
 use super::patience::until;
 use super::programs;
-use super::tree::{root, text};
+use super::tree::{assert_is, root, text};
 
 const ALERTS: &str = "deploy/monitoring/rear-alerts.yaml";
 const DASHBOARDS: [&str; 2] =
@@ -92,16 +94,24 @@ fn rules_and_dashboards_ask_for_metrics_that_exist() {
     let (_broker, address) = watched();
     let mut there: BTreeSet<String> =
         series_in(&curl(&[&format!("http://{address}/metrics")]).unwrap()).into_iter().collect();
-    let agent = rear_agent::metrics::Metrics::default();
-    // Series with labels appear with their first value.
-    agent.has(&Default::default(), Default::default(), Default::default());
-    agent.peered(true);
-    there.extend(series_in(&agent.text().unwrap()));
+    there.extend(series_in(&of_the_agent()));
     let mut asked: Vec<String> = metrics_in(&text(ALERTS));
     asked.extend(DASHBOARDS.iter().flat_map(|it| metrics_in(&expressions(it).join("\n"))));
     assert!(asked.len() > 40, "{asked:?}");
     let invented: BTreeSet<_> = asked.iter().filter(|name| !there.contains(*name)).collect();
     assert!(invented.is_empty(), "{invented:?}");
+}
+
+#[test]
+fn the_reference_of_the_metrics_is_what_the_broker_shows() {
+    let (_broker, address) = watched();
+    let table = metrics::table(
+        &curl(&[&format!("http://{address}/metrics")]).unwrap(),
+        "rear_broker_",
+    );
+    let page = text("docs/reference/metrics.md");
+    let page = with_table(&page, metrics::HEADING, &table).expect("a table of metrics");
+    assert_is("docs/reference/metrics.md", &page);
 }
 
 /// Prometheus, which looks at a broker every second.
