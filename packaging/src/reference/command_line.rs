@@ -93,6 +93,9 @@ pub fn table<'a>(arguments: impl Iterator<Item = &'a Arg>) -> String {
 fn shown(argument: &Arg) -> String {
     let takes = argument.get_action().takes_values();
     let value = argument.get_value_names().filter(|_| takes).map(|names| names.join(" "));
+    // A name that only repeats the flag says nothing.
+    let value = value
+        .filter(|value| value.to_lowercase() != argument.get_id().as_str() || !value.contains('_'));
     let value = value.map(|value| value.replace('|', "\\|"));
     let flag = match (argument.get_short(), argument.get_long()) {
         (Some(short), Some(long)) => format!("-{short}, --{long}"),
@@ -107,7 +110,8 @@ fn meaning(argument: &Arg, help: &str) -> String {
     let values: Vec<String> = argument
         .get_possible_values()
         .iter()
-        .filter(|value| !value.is_hide_set() && argument.get_action().takes_values())
+        .filter(|value| !value.is_hide_set() && !value.get_name().is_empty())
+        .filter(|_| argument.get_action().takes_values())
         .map(|value| match value.get_help() {
             Some(help) => format!("`{}` ({})", value.get_name(), lower(&help.to_string())),
             None => format!("`{}`", value.get_name()),
@@ -134,7 +138,8 @@ fn default(argument: &Arg) -> String {
     }
     let values: Vec<_> =
         argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
-    if values.is_empty() { String::new() } else { format!("`{}`", values.join(" ")) }
+    let values = values.join(" ");
+    if values.is_empty() { values } else { format!("`{values}`") }
 }
 
 #[cfg(test)]

@@ -12,7 +12,9 @@ pub const HEADING: &str = "| name | kind | labels | what it is |";
 #[must_use]
 pub fn table(shown: &str, prefix: &str) -> String {
     let mut table = format!("{HEADING}\n|---|---|---|---|\n");
-    for (name, kind) in shown.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' ')) {
+    for (name, kind) in
+        shown.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '))
+    {
         let Some(short) = name.strip_prefix(prefix) else { continue };
         let total = if kind == "counter" && !short.ends_with("_total") { "_total" } else { "" };
         let help = shown.lines().find_map(|line| line.strip_prefix(&format!("# HELP {name} ")));
@@ -52,7 +54,9 @@ mod tests {
                      # HELP x_d Time\n# TYPE x_d histogram\nx_d_bucket{le=\"1\"} 0\nx_d_sum 0\n# EOF\n";
         assert_eq!(
             table(shown, "x_"),
-            format!("{HEADING}\n|---|---|---|---|\n| `a_total` | counter | `b`, `c` | How many |\n| `d` | histogram |  | Time |\n")
+            format!(
+                "{HEADING}\n|---|---|---|---|\n| `a_total` | counter | `b`, `c` | How many |\n| `d` | histogram |  | Time |\n"
+            )
         );
     }
 }

@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 use rear_packaging::chart::{AGENT, Chart};
 use rear_testbed::ApiServer;
-use rear_testbed::artifacts::{Artifact, Places};
+use rear_testbed::artifacts::{Artifact, GoModule, Places};
 use serde_json::Value;
 
 use super::tree::root;
@@ -14,6 +14,8 @@ fn helm(words: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     Command::new(helm)
         .args(words)
+        // Else it asks for the cluster of its own build.
+        .args(["--kube-version", GoModule::Kubernetes.version()])
         .current_dir(root())
         // What the person who runs this has told helm does not count here.
         .env("HELM_CONFIG_HOME", folder.path())

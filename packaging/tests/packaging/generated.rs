@@ -59,17 +59,6 @@ fn the_reference_of_the_broker_s_command_line() {
     assert_is("docs/reference/command-line.md", &page);
 }
 
-#[test]
-fn the_flags_of_the_agent() {
-    let grammar = rear_agent::cli::grammar();
-    let flags = grammar.get_arguments().filter(|argument| command_line::is_own(argument));
-    let table = command_line::table(flags);
-    assert!(table.contains("`--broker-url"), "{table}");
-    let page = text("docs/reference/agent.md");
-    let page = with_table(&page, "| flag | meaning | default |", &table).expect("a table of flags");
-    assert_is("docs/reference/agent.md", &page);
-}
-
 /// The agent's metrics, each with a series.
 pub(crate) fn of_the_agent() -> String {
     let agent = rear_agent::metrics::Metrics::default();
@@ -79,11 +68,16 @@ pub(crate) fn of_the_agent() -> String {
 }
 
 #[test]
-fn the_metrics_of_the_agent() {
-    let table = metrics::table(&of_the_agent(), "rear_agent_");
-    assert!(table.contains("`published`"), "{table}");
+fn the_flags_and_metrics_of_the_agent() {
+    let grammar = rear_agent::cli::grammar();
+    let flags = grammar.get_arguments().filter(|argument| command_line::is_own(argument));
+    let flags = command_line::table(flags);
+    assert!(flags.contains("`--broker-url"), "{flags}");
+    let metered = metrics::table(&of_the_agent(), "rear_agent_");
+    assert!(metered.contains("`published`"), "{metered}");
     let page = text("docs/reference/agent.md");
-    let page = with_table(&page, metrics::HEADING, &table).expect("a table of metrics");
+    let page = with_table(&page, "| flag | meaning | default |", &flags).expect("a table of flags");
+    let page = with_table(&page, metrics::HEADING, &metered).expect("a table of metrics");
     assert_is("docs/reference/agent.md", &page);
 }
 

@@ -105,10 +105,8 @@ fn rules_and_dashboards_ask_for_metrics_that_exist() {
 #[test]
 fn the_reference_of_the_metrics_is_what_the_broker_shows() {
     let (_broker, address) = watched();
-    let table = metrics::table(
-        &curl(&[&format!("http://{address}/metrics")]).unwrap(),
-        "rear_broker_",
-    );
+    let table =
+        metrics::table(&curl(&[&format!("http://{address}/metrics")]).unwrap(), "rear_broker_");
     let page = text("docs/reference/metrics.md");
     let page = with_table(&page, metrics::HEADING, &table).expect("a table of metrics");
     assert_is("docs/reference/metrics.md", &page);

@@ -30,7 +30,7 @@ impl Man {
 fn write_all(command: &clap::Command, name: &str, folder: &Path) -> io::Result<usize> {
     let mut written = 1;
     fs::write(folder.join(format!("{name}.1")), page(command)?)?;
-    for below in command.get_subcommands() {
+    for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
         written += write_all(below, &format!("{name}-{}", below.get_name()), folder)?;
     }
     Ok(written)
