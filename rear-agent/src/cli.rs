@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use rear_agent_sdk::{Chain, Length};
 use tracing_subscriber::EnvFilter;
 
@@ -132,6 +132,12 @@ fn period(text: &str) -> Result<Duration, String> {
     nanos
         .map(Duration::from_nanos)
         .ok_or_else(|| "a length of time above zero is needed".to_owned())
+}
+
+/// What clap knows of the command line, for the reference.
+#[must_use]
+pub fn grammar() -> clap::Command {
+    Cli::command()
 }
 
 /// Parses, runs, and says how it ended.

@@ -28,6 +28,8 @@ pub enum Artifact {
     CertManagerDefinitions,
     /// The custom resources of the Prometheus operator that manifests of ours use.
     PrometheusOperatorDefinitions,
+    /// Renders charts.
+    Helm,
 }
 
 impl Artifact {
@@ -42,6 +44,7 @@ impl Artifact {
         Self::KwokStages,
         Self::CertManagerDefinitions,
         Self::PrometheusOperatorDefinitions,
+        Self::Helm,
     ];
 
     /// What [`ApiServer`](crate::ApiServer) needs, and what a `KUBEBUILDER_ASSETS` folder has.
@@ -75,6 +78,7 @@ impl Artifact {
             Self::KwokStages => "kwok-stages.yaml",
             Self::CertManagerDefinitions => "cert-manager-crds.yaml",
             Self::PrometheusOperatorDefinitions => "prometheus-operator-crds.yaml",
+            Self::Helm => "helm",
         }
     }
 
@@ -90,6 +94,7 @@ impl Artifact {
             Self::Kwok | Self::KwokStages => GoModule::Kwok,
             Self::CertManagerDefinitions => GoModule::CertManager,
             Self::PrometheusOperatorDefinitions => GoModule::PrometheusOperator,
+            Self::Helm => GoModule::Helm,
         }
     }
 

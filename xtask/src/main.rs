@@ -1,14 +1,16 @@
-//! The project's own commands, reached as `cargo xtask …`: test, setup, tidy, ci, playground.
+//! The project's own commands, reached as `cargo xtask …`: test, setup, tidy, ci, package, playground.
 
 #![expect(clippy::print_stdout, reason = "a command-line program talks on standard output")]
 
 mod axe;
+mod base_system;
 mod ci;
 mod failed;
 mod features;
 mod fuzz_corpus;
 mod go;
 mod invocation;
+mod package;
 #[cfg(test)]
 mod planted;
 mod playground;
@@ -44,6 +46,12 @@ enum Command {
     Tidy,
     /// Run every check of a change: format, lints, tidy, dependencies, docs, all tests
     Ci,
+    /// Make the Debian packages, with manual pages and completions, in `target/debian`
+    Package {
+        /// Package the programs as tests build them: quickly made, to try the packages and not to use them
+        #[arg(long)]
+        as_tests: bool,
+    },
     /// Clusters with agents and a broker, to try things: up, status, certs, reserve, down
     Playground {
         /// What to do, such as `up --clusters 3`
@@ -66,6 +74,7 @@ fn dispatch(command: &Command) -> Result<(), Failed> {
         Command::Setup => setup::run(&root),
         Command::Tidy => tidy::run(&root),
         Command::Ci => ci::run(&root),
+        Command::Package { as_tests } => package::run(&root, *as_tests),
         Command::Playground { arguments } => playground::run(&root, arguments),
     }
 }

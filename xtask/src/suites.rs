@@ -5,12 +5,13 @@
 use std::path::Path;
 
 use crate::axe;
+use crate::base_system;
 use crate::fuzz_corpus;
 use crate::invocation::Invocation;
 use crate::small_disk;
 use crate::testbed;
 use crate::tools::{
-    self, CHROMEDRIVER, CHROMIUM, CURL, FAKETIME, OPENSSL, PROMTOOL, SYSTEMD_ANALYZE,
+    self, CHROMEDRIVER, CHROMIUM, CURL, FAKETIME, IP, OPENSSL, PROMTOOL, SYSTEMD_ANALYZE,
 };
 
 /// A set of tests that passes or fails as one.
@@ -118,6 +119,38 @@ pub(crate) const ALL: &[Suite] = &[
             )
         },
     },
+    Suite {
+        name: "packages",
+        shows: "packages and images install, start, upgrade and go, in a small Debian of their own",
+        requirement: base_system::requirement,
+        commands: |_| {
+            Ok(vec![
+                Invocation::new("cargo xtask package --as-tests"),
+                Invocation::new(&packaging_tests("debian:: images::")),
+            ])
+        },
+    },
+    Suite {
+        name: "charts",
+        shows: "the Helm charts render, validate their values, and are what the manifests are",
+        requirement: testbed::helm_is_there,
+        commands: |_| one_command(&packaging_tests("charts::")),
+    },
+    Suite {
+        name: "monitoring",
+        shows: "alert rules fire when they should; dashboards ask for metrics that exist",
+        requirement: |root| tools::require(root, &[&PROMTOOL, &CURL]),
+        commands: |_| one_command(&packaging_tests("watching::")),
+    },
+    Suite {
+        name: "tutorials",
+        shows: "every command of the tutorials does what they say",
+        requirement: |root| {
+            tools::require(root, &[&IP, &CURL])?;
+            testbed::cluster_is_there(root)
+        },
+        commands: |_| one_command(&packaging_tests("tutorials::")),
+    },
 ];
 
 /// The broker's tests, as far as the filter lets them through. Always with the same features, which only say what is
@@ -126,6 +159,13 @@ pub(crate) fn broker_tests(filter: &str) -> String {
     let features = "browser,clients,crowd,operations,small-disk";
     format!(
         "cargo test --locked --package rear-broker --features {features} --test broker -- {filter}"
+    )
+}
+
+/// The tests of what is installed and read, as far as the filter lets them through.
+fn packaging_tests(filter: &str) -> String {
+    format!(
+        "cargo test --locked --package rear-packaging --features tools --test packaging -- {filter}"
     )
 }
 

@@ -52,6 +52,12 @@ pub(crate) fn cluster_is_there(_root: &Path) -> Result<(), String> {
     all_are_there(&Places::from_environment(), Artifact::FOR_CLUSTER)
 }
 
+/// Succeeds when charts can be rendered and tried on an API server.
+pub(crate) fn helm_is_there(root: &Path) -> Result<(), String> {
+    api_server_is_there(root)?;
+    all_are_there(&Places::from_environment(), &[Artifact::Helm])
+}
+
 fn all_are_there(places: &Places, artifacts: &[Artifact]) -> Result<(), String> {
     artifacts
         .iter()
@@ -135,9 +141,11 @@ fn linker_flags(module: GoModule) -> String {
         GoModule::Kubernetes => {
             format!(" -X k8s.io/component-base/version.gitVersion={}", module.version())
         }
-        GoModule::Etcd | GoModule::Kwok | GoModule::CertManager | GoModule::PrometheusOperator => {
-            String::new()
-        }
+        GoModule::Etcd
+        | GoModule::Kwok
+        | GoModule::CertManager
+        | GoModule::PrometheusOperator
+        | GoModule::Helm => String::new(),
     };
     format!("-s -w{version}")
 }

@@ -142,6 +142,38 @@ pub(crate) const CARGO_FUZZ: Tool = Tool {
     install: Install::Crate,
 };
 
+pub(crate) const CARGO_DEB: Tool = Tool {
+    name: "cargo-deb",
+    version: Version::Exactly("3.8.0"),
+    why: "makes Debian packages",
+    check: "cargo deb --version",
+    install: Install::Crate,
+};
+
+pub(crate) const DPKG_DEV: Tool = Tool {
+    name: "dpkg-shlibdeps",
+    version: Version::Any,
+    why: "says what a package depends on",
+    check: "dpkg-shlibdeps --version",
+    install: Install::Debian("dpkg-dev"),
+};
+
+pub(crate) const DEBOOTSTRAP: Tool = Tool {
+    name: "debootstrap",
+    version: Version::Any,
+    why: "makes a small Debian, in which packages are tried",
+    check: "debootstrap --version",
+    install: Install::Debian("debootstrap"),
+};
+
+pub(crate) const IP: Tool = Tool {
+    name: "ip",
+    version: Version::Any,
+    why: "gives tests a network of their own",
+    check: "ip -Version",
+    install: Install::Debian("iproute2"),
+};
+
 /// Debian 12 and 13 have older ones: to install those would help nobody.
 pub(crate) const GO: Tool = Tool {
     name: "go",
@@ -173,6 +205,10 @@ pub(crate) const ALL: &[Tool] = &[
     CHROMEDRIVER,
     NPM,
     CARGO_FUZZ,
+    CARGO_DEB,
+    DPKG_DEV,
+    DEBOOTSTRAP,
+    IP,
     GO,
 ];
 

@@ -13,12 +13,20 @@ pub enum GoModule {
     CertManager,
     /// The Prometheus operator, of which only the definitions are used.
     PrometheusOperator,
+    /// helm.
+    Helm,
 }
 
 impl GoModule {
     /// Every module.
-    pub const ALL: &[Self] =
-        &[Self::Kubernetes, Self::Etcd, Self::Kwok, Self::CertManager, Self::PrometheusOperator];
+    pub const ALL: &[Self] = &[
+        Self::Kubernetes,
+        Self::Etcd,
+        Self::Kwok,
+        Self::CertManager,
+        Self::PrometheusOperator,
+        Self::Helm,
+    ];
 
     /// The folder of the module below `testbed/go`.
     #[must_use]
@@ -29,6 +37,7 @@ impl GoModule {
             Self::Kwok => "kwok",
             Self::CertManager => "cert-manager",
             Self::PrometheusOperator => "prometheus-operator",
+            Self::Helm => "helm",
         }
     }
 
@@ -41,6 +50,7 @@ impl GoModule {
             Self::Kwok => "sigs.k8s.io/kwok",
             Self::CertManager => "github.com/cert-manager/cert-manager",
             Self::PrometheusOperator => "github.com/prometheus-operator/prometheus-operator",
+            Self::Helm => "helm.sh/helm/v3",
         }
     }
 
@@ -67,6 +77,7 @@ impl GoModule {
             Self::Kwok => include_str!("../../go/kwok/go.mod"),
             Self::CertManager => include_str!("../../go/cert-manager/go.mod"),
             Self::PrometheusOperator => include_str!("../../go/prometheus-operator/go.mod"),
+            Self::Helm => include_str!("../../go/helm/go.mod"),
         }
     }
 

@@ -68,6 +68,12 @@ impl Places {
         self.cache.join(folder).join(artifact.name())
     }
 
+    /// Where the cache has a small Debian, as an archive of all its files, in which tests install packages; or will have it.
+    #[must_use]
+    pub fn base_system(&self) -> PathBuf {
+        self.cache.join("base-system.tar")
+    }
+
     /// The artifact's file. A folder that the user named must have all that an API server needs: to mix two
     /// releases unasked would be a surprise. The rest may come from the cache.
     pub fn find(&self, artifact: Artifact) -> Result<PathBuf, Missing> {
