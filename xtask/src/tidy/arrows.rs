@@ -28,6 +28,7 @@ const ARROWS: &[(&str, May)] = &[
     ("rear-agent", May::Use(&["rear-agent-sdk", "rear-api"])),
     ("rearctl", May::Use(&["rear-agent-sdk", "rear-api"])),
     ("rear-benches", May::UseAnything),
+    ("rear-evaluation", May::UseAnything),
     ("rear-fuzz", May::UseAnything),
     ("rear-testbed", May::Use(&[])),
     ("xtask", May::Use(&["rear-testbed"])),
