@@ -33,7 +33,7 @@ pub struct Plan {
 
 /// Runs all of it; how many tests found something broken, or could not be done although this machine has what they need.
 pub async fn evaluate(plan: &Plan, results: &Results) -> Result<usize, Box<dyn Error>> {
-    open_many_files();
+    open_many_files()?;
     let clusters = plan.experiments.iter().map(|experiment| (experiment.clusters)(plan.size));
     let clusters = clusters.max().unwrap_or(0).max(1);
     let Plan { size, seed, programs, .. } = plan;
@@ -95,10 +95,9 @@ fn say(line: &str) {
 }
 
 /// Ten thousand agents have a connection each: as many files as this process may have.
-fn open_many_files() {
+fn open_many_files() -> std::io::Result<()> {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // Fewer are enough for most tests, and those that need more say so.
-    drop(setrlimit(Resource::Nofile, limit));
+    Ok(setrlimit(Resource::Nofile, limit)?)
 }

@@ -98,9 +98,9 @@ mod tests {
         let proxy = Counted::before(listener.local_addr().unwrap()).await.unwrap();
         let place = proxy.address.strip_prefix("https://").unwrap().to_owned();
         let mut client = TcpStream::connect(place).await.unwrap();
-        client.write_all(&[1; 40_000]).await.unwrap();
+        client.write_all(&vec![1; 40_000]).await.unwrap();
         let (mut broker, _) = listener.accept().await.unwrap();
-        broker.read_exact(&mut [0; 40_000]).await.unwrap();
+        broker.read_exact(&mut vec![0; 40_000]).await.unwrap();
         broker.write_all(&[2; 123]).await.unwrap();
         client.read_exact(&mut [0; 123]).await.unwrap();
         // What has arrived may be counted a moment later.

@@ -1,7 +1,5 @@
 //! The picture of a chart: readable on light and dark pages, and without colours.
 
-use std::fmt::Write;
-
 use super::scale::{Range, written};
 use super::{Chart, Series};
 
@@ -131,12 +129,9 @@ impl<'a> Picture<'a> {
         let class = at % LIGHT.len();
         let places: Vec<(f64, f64)> =
             series.points.iter().map(|(x, y)| (self.across(*x), self.up(*y))).collect();
-        let mut path = String::new();
-        for (number, (x, y)) in places.iter().enumerate() {
-            // A text takes everything.
-            drop(write!(path, "{}{x:.1} {y:.1}", if number == 0 { 'M' } else { 'L' }));
-        }
-        self.put(&format!("<path class=\"line s{class}\" d=\"{path}\"/>"));
+        let steps = places.iter().map(|(x, y)| format!("{x:.1} {y:.1}"));
+        let path = steps.collect::<Vec<_>>().join("L");
+        self.put(&format!("<path class=\"line s{class}\" d=\"M{path}\"/>"));
         for (x, y) in places {
             self.put(&format!(
                 "<circle class=\"dot s{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.6\"/>"
@@ -171,13 +166,11 @@ impl<'a> Picture<'a> {
 fn style() -> String {
     let colours = |colours: [&str; 6]| {
         let each = colours.iter().enumerate();
-        each.map(|(at, colour)| format!(".s{at}{{--c:{colour}}}")).collect::<String>()
+        each.map(|(at, colour)| format!(".s{at}{{--c:{colour}}}")).collect::<Vec<_>>().concat()
     };
-    let dashes: String = DASHES
-        .iter()
-        .enumerate()
-        .map(|(at, dash)| format!(".line.s{at}{{stroke-dasharray:{dash}}}"))
-        .collect();
+    let dash = |(at, dash)| format!(".line.s{at}{{stroke-dasharray:{dash}}}");
+    let dashes: Vec<String> = DASHES.iter().enumerate().map(dash).collect();
+    let dashes = dashes.concat();
     format!(
         "<style>.page{{fill:#fff}}.ink{{fill:#24292f}}.title{{font-size:15px;font-weight:600}}\
          .grid{{stroke:#d0d7de;stroke-width:1;fill:none}}.line{{stroke:var(--c);stroke-width:2;fill:none}}\

@@ -26,7 +26,7 @@ pub fn living(
         match live.get(id) {
             None if promise.ends > now => broken.push(format!("{id}: forgotten before its end")),
             Some(_) if promise.ends + moments < now => {
-                broken.push(format!("{id}: lives beyond its end"))
+                broken.push(format!("{id}: lives beyond its end"));
             }
             Some((provider, amounts))
                 if *provider != promise.provider || *amounts != promise.amounts =>

@@ -51,7 +51,7 @@ pub fn sides(seen: &Sides) -> Vec<String> {
             match told.get(id) {
                 None => broken.push(format!("{id} was granted, and is not in {whose}")),
                 Some(other) if other != promise => {
-                    broken.push(format!("{id} is otherwise in {whose}"))
+                    broken.push(format!("{id} is otherwise in {whose}"));
                 }
                 Some(_) => {}
             }

@@ -125,10 +125,10 @@ async fn watch(stage: &Stage, life: Life, span: Duration) -> Result<Seen, Troubl
     let advertisements = fleet.report().count(Operation::Publish) - advertised;
     let report = fleet.settle(Duration::from_mins(1)).await;
     fleet.stop().await;
-    let mut broken: Vec<String> = report.broken.iter().map(ToString::to_string).collect();
-    broken.extend(report.failed.keys().cloned());
-    broken.extend(broker.verify()?);
-    Ok(Seen { start, later, advertisements, broken })
+    let mut wrong: Vec<String> = report.broken.iter().map(ToString::to_string).collect();
+    wrong.extend(report.failed.keys().cloned());
+    wrong.extend(broker.verify()?);
+    Ok(Seen { start, later, advertisements, broken: wrong })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "figures for people")]

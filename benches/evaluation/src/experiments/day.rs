@@ -2,8 +2,10 @@
 //!
 //! The ledger is a real file with real commits; only the clock is set by hand, and the network is left out.
 
+mod asking;
 mod clock;
 mod life;
+mod telling;
 
 use rear_engine::audit::{Books, books};
 use rear_store::verify::verify_file;
@@ -23,6 +25,7 @@ pub(super) fn clusters(_: Size) -> usize {
     1
 }
 
+#[expect(clippy::unused_async, reason = "the form that every test has")]
 pub(super) async fn run(stage: &Stage, limits: &Limits) -> Result<Outcome, Trouble> {
     tokio::task::block_in_place(|| simulate(stage, limits))
 }

@@ -76,9 +76,9 @@ async fn round(stage: &Stage, more: u64, outcome: &mut Outcome) -> Result<Vec<Ce
         answered.push((intent.to_string(), made.id));
     }
     let seen = look(&broker, &provider, answered).await?;
-    let broken = kept(&seen);
+    let wrong = kept(&seen);
     let there = seen.found.len();
-    outcome.breaks(broken.iter().map(|broken| format!("{more} bytes more: {broken}")));
+    outcome.breaks(wrong.iter().map(|wrong| format!("{more} bytes more: {wrong}")));
     let findings = broker.verify()?;
     let verified = if findings.is_empty() { "nothing wrong" } else { "findings" };
     outcome.breaks(findings);

@@ -23,7 +23,7 @@ pub(super) fn clusters(_: Size) -> usize {
 
 pub(super) async fn run(stage: &Stage, limits: &Limits) -> Result<Outcome, Trouble> {
     let mut outcome = Outcome::default();
-    let span = stage.pick(Duration::from_secs(60), Duration::from_secs(1));
+    let span = stage.pick(Duration::from_mins(1), Duration::from_secs(1));
     let mut programs = vec![("as it is built for this evaluation", host_agent(stage)?)];
     let small = stage.programs().folder.with_file_name("small").join("examples/host_agent");
     if small.is_file() {
@@ -74,9 +74,9 @@ pub(super) fn host_agent(stage: &Stage) -> Result<PathBuf, Trouble> {
 }
 
 fn start(stage: &Stage, broker: &Broker<'_>, program: &Path, who: &str) -> Result<Child, Trouble> {
-    let state = stage.folder().join(format!("{who}.json"));
+    let promises = stage.folder().join(format!("{who}.json"));
     let mut command = Command::new(program);
-    command.arg(broker.address()).arg(stage.certificates(who)).arg(who).arg(state);
+    command.arg(broker.address()).arg(stage.certificates(who)).arg(who).arg(promises);
     Ok(Child::spawn(command.stdin(Stdio::null()).stdout(Stdio::null()))?)
 }
 

@@ -46,6 +46,7 @@ struct Idle {
     most_kb: u64,
 }
 
+#[expect(clippy::unused_async, reason = "the form that every test has")]
 pub(super) async fn run(stage: &Stage, _: &Limits) -> Result<Outcome, Trouble> {
     let places = Places::from_environment();
     for artifact in Artifact::FOR_API_SERVER {

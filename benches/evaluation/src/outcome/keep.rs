@@ -67,8 +67,8 @@ impl Results {
     }
 
     /// What there is of a test.
-    pub fn read(&self, test: &str) -> Result<Option<Record>, KeepError> {
-        let path = self.data_of(test);
+    pub fn read(&self, of: &str) -> Result<Option<Record>, KeepError> {
+        let path = self.data_of(of);
         let text = match fs::read_to_string(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             read => read.map_err(|source| KeepError::File { path: path.clone(), source })?,

@@ -27,7 +27,7 @@ impl Client {
         // The client of HTTP wants one, also where nothing is encrypted; another thread may have been faster.
         drop(rustls::crypto::aws_lc_rs::default_provider().install_default());
         let http = reqwest::Client::builder().http2_prior_knowledge().timeout(DEADLINE).no_proxy();
-        let http = http.build().map_err(other)?;
+        let http = http.build().map_err(|error| other(&error))?;
         Ok(Self { http, endpoint: endpoint.to_owned() })
     }
 
@@ -60,11 +60,12 @@ impl Client {
         let url = format!("{}/etcdserverpb.KV/{method}", self.endpoint);
         let request =
             self.http.post(url).header(CONTENT_TYPE, "application/grpc").header(TE, "trailers");
-        let response = request.body(message.framed()).send().await.map_err(other)?;
+        let response =
+            request.body(message.framed()).send().await.map_err(|error| other(&error))?;
         if let Some(status) = response.headers().get("grpc-status") {
             return Err(Trouble::Other(format!("etcd answers {method} with status {status:?}")));
         }
-        Ok(response.bytes().await.map_err(other)?.into())
+        Ok(response.bytes().await.map_err(|error| other(&error))?.into())
     }
 }
 
@@ -72,6 +73,6 @@ fn cut_off() -> Trouble {
     Trouble::Other("the answer of etcd is cut off".to_owned())
 }
 
-fn other(error: reqwest::Error) -> Trouble {
-    Trouble::Other(format!("etcd: {}", rear_agent_sdk::Chain(&error)))
+fn other(error: &reqwest::Error) -> Trouble {
+    Trouble::Other(format!("etcd: {}", rear_agent_sdk::Chain(error)))
 }
