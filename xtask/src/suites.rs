@@ -91,6 +91,18 @@ pub(crate) const ALL: &[Suite] = &[
         },
     },
     Suite {
+        name: "evaluation",
+        shows: "every test of the evaluation, in seconds: counts and invariants hold",
+        requirement: rust_alone,
+        commands: |_| one_command(&evaluation_tests("short", "--skip clusters::")),
+    },
+    Suite {
+        name: "evaluation-clusters",
+        shows: "the evaluation of the Kubernetes agent and beside etcd, in seconds",
+        requirement: testbed::api_server_is_there,
+        commands: |_| one_command(&evaluation_tests("clusters", "clusters::")),
+    },
+    Suite {
         name: "fuzz-corpus",
         shows: "every fuzz target accepts its committed corpus",
         requirement: fuzz_corpus::requirement,
@@ -173,6 +185,14 @@ fn packaging_tests(filter: &str) -> String {
 fn testbed_tests(filter: &str) -> String {
     format!(
         "cargo test --locked --package rear-testbed --features clusters --test clusters -- {filter}"
+    )
+}
+
+/// The short versions of the evaluation's tests, as far as the filter lets them through. One after the other: each starts
+/// brokers and many callers.
+fn evaluation_tests(feature: &str, filter: &str) -> String {
+    format!(
+        "cargo test --locked --package rear-evaluation --features {feature} --test short -- --test-threads 1 {filter}"
     )
 }
 

@@ -29,6 +29,7 @@ const ARROWS: &[(&str, May)] = &[
     ("rearctl", May::Use(&["rear-agent-sdk", "rear-api"])),
     ("rear-packaging", May::UseAnything),
     ("rear-benches", May::UseAnything),
+    ("rear-evaluation", May::UseAnything),
     ("rear-fuzz", May::UseAnything),
     ("rear-testbed", May::Use(&[])),
     ("xtask", May::Use(&["rear-testbed"])),
