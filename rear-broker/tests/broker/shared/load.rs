@@ -119,7 +119,7 @@ fn reservations(trio: &Trio) -> BTreeMap<u64, Vec<(String, String)>> {
             there.entry(memory).or_default().push(kept);
         }
         let Some(link) = answer.header("link") else { return there };
-        address = link.trim_start_matches('<').split('>').next().unwrap().to_owned();
+        link.trim_start_matches('<').split('>').next().unwrap().clone_into(&mut address);
     }
 }
 
