@@ -100,7 +100,7 @@ impl Brokers {
     /// Whether an attempt that ended so should be followed at once by one on another broker, which was not asked in
     /// this round yet.
     pub(super) fn another_is_left(&self, error: &Error, attempt: u32) -> bool {
-        is_the_brokers(error) && (attempt + 1) % self.count() != 0
+        is_the_brokers(error) && !(attempt + 1).is_multiple_of(self.count())
     }
 
     /// Looks at the preferred broker if it is time to, beside whatever is asked meanwhile.
