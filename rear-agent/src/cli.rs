@@ -172,6 +172,8 @@ fn print_definitions() -> Result<(), Box<dyn std::error::Error>> {
 
 /// One thread is enough for what an agent does, and the smallest.
 fn work(options: Options) -> Result<(), Box<dyn std::error::Error>> {
+    #[cfg(feature = "failpoints")]
+    crate::steps::die_where_told()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(run(options))?)
 }

@@ -1,5 +1,6 @@
 //! What `cargo xtask setup` builds and the harness runs: names, pinned versions, and where they lie.
 
+pub mod npm;
 mod pins;
 mod places;
 
@@ -25,6 +26,10 @@ pub enum Artifact {
     KwokStages,
     /// Renders charts.
     Helm,
+    /// The custom resources of cert-manager that manifests of ours use.
+    CertManagerDefinitions,
+    /// The custom resources of the Prometheus operator that manifests of ours use.
+    PrometheusOperatorDefinitions,
 }
 
 impl Artifact {
@@ -38,6 +43,8 @@ impl Artifact {
         Self::Kwok,
         Self::KwokStages,
         Self::Helm,
+        Self::CertManagerDefinitions,
+        Self::PrometheusOperatorDefinitions,
     ];
 
     /// What [`ApiServer`](crate::ApiServer) needs, and what a `KUBEBUILDER_ASSETS` folder has.
@@ -54,6 +61,10 @@ impl Artifact {
         Self::KwokStages,
     ];
 
+    /// What other projects define, and manifests are tried against.
+    pub const DEFINITIONS: &[Self] =
+        &[Self::CertManagerDefinitions, Self::PrometheusOperatorDefinitions];
+
     /// The name of the file.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -66,6 +77,8 @@ impl Artifact {
             Self::Kwok => "kwok",
             Self::KwokStages => "kwok-stages.yaml",
             Self::Helm => "helm",
+            Self::CertManagerDefinitions => "cert-manager-crds.yaml",
+            Self::PrometheusOperatorDefinitions => "prometheus-operator-crds.yaml",
         }
     }
 
@@ -80,6 +93,8 @@ impl Artifact {
             | Self::KubeControllerManager => GoModule::Kubernetes,
             Self::Kwok | Self::KwokStages => GoModule::Kwok,
             Self::Helm => GoModule::Helm,
+            Self::CertManagerDefinitions => GoModule::CertManager,
+            Self::PrometheusOperatorDefinitions => GoModule::PrometheusOperator,
         }
     }
 
@@ -89,7 +104,9 @@ impl Artifact {
         let module = self.module().path();
         match self {
             Self::Etcd => Some(module.to_owned()),
-            Self::KwokStages => None,
+            Self::KwokStages
+            | Self::CertManagerDefinitions
+            | Self::PrometheusOperatorDefinitions => None,
             program => Some(format!("{module}/cmd/{}", program.name())),
         }
     }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "a command-line program talks on standard output")]
 
+mod axe;
 mod base_system;
 mod ci;
 mod failed;

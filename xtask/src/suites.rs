@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use crate::axe;
 use crate::base_system;
 use crate::fuzz_corpus;
 use crate::invocation::Invocation;
@@ -51,45 +52,28 @@ pub(crate) const ALL: &[Suite] = &[
         name: "clients",
         shows: "curl and openssl get from the broker what they expect",
         requirement: |root| tools::require(root, &[&CURL, &OPENSSL]),
-        commands: |_| {
-            one_command(
-                "cargo test --locked --package rear-broker --features clients --test broker -- \
-                 authority development upkeep curl sessions",
-            )
-        },
+        commands: |_| one_command(&broker_tests("authority development upkeep curl sessions")),
     },
     Suite {
         name: "browser",
         shows: "the dashboard shows what happens, to everyone, in a real browser",
-        requirement: |root| tools::require(root, &[&CHROMIUM, &CHROMEDRIVER, &CURL]),
-        commands: |_| {
-            one_command(
-                "cargo test --locked --package rear-broker --features browser --test broker -- \
-                 dashboard::",
-            )
+        requirement: |root| {
+            tools::require(root, &[&CHROMIUM, &CHROMEDRIVER, &CURL])?;
+            axe::is_there(root)
         },
+        commands: |_| one_command(&broker_tests("dashboard::")),
     },
     Suite {
         name: "operations",
         shows: "systemd accepts the broker's unit, promtool its metrics; a clock at 1970 is told",
         requirement: |root| tools::require(root, &[&SYSTEMD_ANALYZE, &PROMTOOL, &FAKETIME]),
-        commands: |_| {
-            one_command(
-                "cargo test --locked --package rear-broker --features operations --test broker -- \
-                 operators::",
-            )
-        },
+        commands: |_| one_command(&broker_tests("operators::")),
     },
     Suite {
         name: "crowd",
         shows: "ten thousand idle connections cost the broker at most 32 KiB each",
         requirement: many_files,
-        commands: |_| {
-            one_command(
-                "cargo test --locked --package rear-broker --features crowd --test broker -- \
-                 crowd::",
-            )
-        },
+        commands: |_| one_command(&broker_tests("crowd::")),
     },
     Suite {
         name: "small-disk",
@@ -127,10 +111,11 @@ pub(crate) const ALL: &[Suite] = &[
     Suite {
         name: "agent",
         shows: "the Kubernetes agent on real API servers: requests, promises, peering, kills",
-        requirement: testbed::api_server_is_there,
+        requirement: testbed::api_server_with_definitions_is_there,
         commands: |_| {
             one_command(
-                "cargo test --locked --package rear-agent --features clusters --test clusters",
+                "cargo test --locked --package rear-agent --features clusters,failpoints \
+                 --test clusters",
             )
         },
     },
@@ -172,6 +157,15 @@ pub(crate) const ALL: &[Suite] = &[
 fn packaging_tests(filter: &str) -> String {
     format!(
         "cargo test --locked --package rear-packaging --features tools --test packaging -- {filter}"
+    )
+}
+
+/// The broker's tests, as far as the filter lets them through. Always with the same features, which only say what is
+/// compiled of the tests: so the suites share one build.
+pub(crate) fn broker_tests(filter: &str) -> String {
+    let features = "browser,clients,crowd,operations,small-disk";
+    format!(
+        "cargo test --locked --package rear-broker --features {features} --test broker -- {filter}"
     )
 }
 

@@ -126,6 +126,14 @@ pub(crate) const CHROMEDRIVER: Tool = Tool {
     install: Install::Debian("chromium-driver"),
 };
 
+pub(crate) const NPM: Tool = Tool {
+    name: "npm",
+    version: Version::Any,
+    why: "fetches axe-core, which judges the dashboard",
+    check: "npm --version",
+    install: Install::Debian("npm"),
+};
+
 pub(crate) const CARGO_FUZZ: Tool = Tool {
     name: "cargo-fuzz",
     version: Version::Exactly("0.13.2"),
@@ -195,6 +203,7 @@ pub(crate) const ALL: &[Tool] = &[
     CXX,
     CHROMIUM,
     CHROMEDRIVER,
+    NPM,
     CARGO_FUZZ,
     CARGO_DEB,
     DPKG_DEV,

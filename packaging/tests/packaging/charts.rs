@@ -1,10 +1,11 @@
 //! The Helm charts, rendered by helm and tried on a real API server.
 
+use std::fs;
 use std::process::{Command, Output};
 
 use rear_packaging::chart::{AGENT, BROKER, Chart};
-use rear_testbed::ApiServer;
 use rear_testbed::artifacts::{Artifact, GoModule, Places};
+use rear_testbed::{ApiServer, eventually};
 use serde_json::Value;
 
 use super::tree::root;
@@ -123,8 +124,15 @@ fn an_api_server_accepts_what_the_charts_make() {
     let server = ApiServer::start().unwrap();
     let kubectl = server.kubectl();
     kubectl.run(&["create", "namespace", "elsewhere"]).unwrap();
+    for artifact in Artifact::DEFINITIONS {
+        let definitions = Places::from_environment().find(*artifact).unwrap();
+        kubectl.apply(&fs::read_to_string(definitions).unwrap()).unwrap();
+    }
     let settings = [
         AGENT_SETTINGS[0],
+        "certManager.enabled=true",
+        "certManager.clusterID=rome",
+        "monitoring.enabled=true",
         "replicas=2",
         "liqo.kubeconfigSecrets=true",
         "image.repository=registry.example.org/rear-agent",
@@ -134,8 +142,18 @@ fn an_api_server_accepts_what_the_charts_make() {
     let chart = rendered(&AGENT, "elsewhere", &settings);
     assert!(chart.contains("--liqo-kubeconfig-secrets") && chart.contains("--reject-when-full"));
     let dry = ["apply", "--server-side", "--dry-run=server", "-f", "-"];
-    kubectl.run_with_input(&dry, &chart).unwrap();
+    let accepted = |chart: &str| {
+        // A definition that was made a moment ago may not be served yet.
+        let said = eventually(|| kubectl.run_with_input(&dry, chart).ok());
+        said.unwrap_or_else(|| kubectl.run_with_input(&dry, chart).unwrap())
+    };
+    let said = accepted(&chart);
+    for kind in ["certificate.cert-manager.io/", "servicemonitor.monitoring.coreos.com/"] {
+        assert!(said.contains(kind), "{said}");
+    }
     let settings = [
+        "certManager.enabled=true",
+        "certManager.names={broker.example.com}",
         "service.type=LoadBalancer",
         "interfaces={http}",
         "storage.size=10Gi",
@@ -144,7 +162,7 @@ fn an_api_server_accepts_what_the_charts_make() {
     ];
     let chart = rendered(&BROKER, "elsewhere", &settings);
     assert!(chart.contains("--broker-interface=http\n") && chart.contains("--max-duration=720h"));
-    kubectl.run_with_input(&dry, &chart).unwrap();
+    assert!(accepted(&chart).contains("statefulset.apps/rear-broker"));
 }
 
 #[test]

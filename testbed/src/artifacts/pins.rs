@@ -11,11 +11,22 @@ pub enum GoModule {
     Kwok,
     /// helm.
     Helm,
+    /// cert-manager, of which only the definitions are used.
+    CertManager,
+    /// The Prometheus operator, of which only the definitions are used.
+    PrometheusOperator,
 }
 
 impl GoModule {
     /// Every module.
-    pub const ALL: &[Self] = &[Self::Kubernetes, Self::Etcd, Self::Kwok, Self::Helm];
+    pub const ALL: &[Self] = &[
+        Self::Kubernetes,
+        Self::Etcd,
+        Self::Kwok,
+        Self::Helm,
+        Self::CertManager,
+        Self::PrometheusOperator,
+    ];
 
     /// The folder of the module below `testbed/go`.
     #[must_use]
@@ -25,6 +36,8 @@ impl GoModule {
             Self::Etcd => "etcd",
             Self::Kwok => "kwok",
             Self::Helm => "helm",
+            Self::CertManager => "cert-manager",
+            Self::PrometheusOperator => "prometheus-operator",
         }
     }
 
@@ -36,6 +49,8 @@ impl GoModule {
             Self::Etcd => "go.etcd.io/etcd/server/v3",
             Self::Kwok => "sigs.k8s.io/kwok",
             Self::Helm => "helm.sh/helm/v3",
+            Self::CertManager => "github.com/cert-manager/cert-manager",
+            Self::PrometheusOperator => "github.com/prometheus-operator/prometheus-operator",
         }
     }
 
@@ -61,6 +76,8 @@ impl GoModule {
             Self::Etcd => include_str!("../../go/etcd/go.mod"),
             Self::Kwok => include_str!("../../go/kwok/go.mod"),
             Self::Helm => include_str!("../../go/helm/go.mod"),
+            Self::CertManager => include_str!("../../go/cert-manager/go.mod"),
+            Self::PrometheusOperator => include_str!("../../go/prometheus-operator/go.mod"),
         }
     }
 

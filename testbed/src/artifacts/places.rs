@@ -53,6 +53,12 @@ impl Places {
         Self::new(assets, absolute(cache))
     }
 
+    /// The folder of the cache.
+    #[must_use]
+    pub fn cache(&self) -> &Path {
+        &self.cache
+    }
+
     /// Where the cache has the artifact, or will have it. The folder is named by the version, so that
     /// those of different releases lie side by side.
     #[must_use]
