@@ -79,6 +79,7 @@ mod handler;
 #[cfg(feature = "http")]
 pub mod http;
 mod jitter;
+mod recovery;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod watch;
@@ -93,5 +94,6 @@ pub use handler::{InstructionHandler, Keeping, NotKept};
 pub use http::HttpCommunicator;
 pub use rear_engine::duration;
 pub use rear_engine::{Dimension, Duration as Length, Resources};
+pub use recovery::is_recovering;
 pub use watch::Watch;
 pub use {rear_api, rear_engine};

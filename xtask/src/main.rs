@@ -1,7 +1,9 @@
-//! The project's own commands, reached as `cargo xtask …`: test, setup, tidy, ci, evaluate, playground.
+//! The project's own commands, reached as `cargo xtask …`: test, setup, tidy, ci, package, evaluate, playground.
 
 #![expect(clippy::print_stdout, reason = "a command-line program talks on standard output")]
 
+mod axe;
+mod base_system;
 mod ci;
 mod evaluate;
 mod failed;
@@ -9,6 +11,7 @@ mod features;
 mod fuzz_corpus;
 mod go;
 mod invocation;
+mod package;
 #[cfg(test)]
 mod planted;
 mod playground;
@@ -44,6 +47,12 @@ enum Command {
     Tidy,
     /// Run every check of a change: format, lints, tidy, dependencies, docs, all tests
     Ci,
+    /// Make the Debian packages, with manual pages and completions, in `target/debian`
+    Package {
+        /// Package the programs as tests build them: quickly made, to try the packages and not to use them
+        #[arg(long)]
+        as_tests: bool,
+    },
     /// Measure the broker and its agents: every test, or --test NAME; --short, --seed N, --list
     Evaluate {
         /// What the evaluation's own program is given; see `cargo xtask evaluate -- --help`
@@ -72,6 +81,7 @@ fn dispatch(command: &Command) -> Result<(), Failed> {
         Command::Setup => setup::run(&root),
         Command::Tidy => tidy::run(&root),
         Command::Ci => ci::run(&root),
+        Command::Package { as_tests } => package::run(&root, *as_tests),
         Command::Evaluate { arguments } => evaluate::run(&root, arguments),
         Command::Playground { arguments } => playground::run(&root, arguments),
     }

@@ -4,12 +4,14 @@
 
 use std::path::Path;
 
+use crate::axe;
+use crate::base_system;
 use crate::fuzz_corpus;
 use crate::invocation::Invocation;
 use crate::small_disk;
 use crate::testbed;
 use crate::tools::{
-    self, CHROMEDRIVER, CHROMIUM, CURL, FAKETIME, OPENSSL, PROMTOOL, SYSTEMD_ANALYZE,
+    self, CHROMEDRIVER, CHROMIUM, CURL, FAKETIME, IP, OPENSSL, PROMTOOL, SYSTEMD_ANALYZE,
 };
 
 /// A set of tests that passes or fails as one.
@@ -55,7 +57,10 @@ pub(crate) const ALL: &[Suite] = &[
     Suite {
         name: "browser",
         shows: "the dashboard shows what happens, to everyone, in a real browser",
-        requirement: |root| tools::require(root, &[&CHROMIUM, &CHROMEDRIVER, &CURL]),
+        requirement: |root| {
+            tools::require(root, &[&CHROMIUM, &CHROMEDRIVER, &CURL])?;
+            axe::is_there(root)
+        },
         commands: |_| one_command(&broker_tests("dashboard::")),
     },
     Suite {
@@ -118,12 +123,45 @@ pub(crate) const ALL: &[Suite] = &[
     Suite {
         name: "agent",
         shows: "the Kubernetes agent on real API servers: requests, promises, peering, kills",
-        requirement: testbed::api_server_is_there,
+        requirement: testbed::api_server_with_definitions_is_there,
         commands: |_| {
             one_command(
-                "cargo test --locked --package rear-agent --features clusters --test clusters",
+                "cargo test --locked --package rear-agent --features clusters,failpoints \
+                 --test clusters",
             )
         },
+    },
+    Suite {
+        name: "packages",
+        shows: "packages and images install, start, upgrade and go, in a small Debian of their own",
+        requirement: base_system::requirement,
+        commands: |_| {
+            Ok(vec![
+                Invocation::new("cargo xtask package --as-tests"),
+                Invocation::new(&packaging_tests("debian:: images::")),
+            ])
+        },
+    },
+    Suite {
+        name: "charts",
+        shows: "the Helm charts render, validate their values, and are what the manifests are",
+        requirement: testbed::helm_is_there,
+        commands: |_| one_command(&packaging_tests("charts::")),
+    },
+    Suite {
+        name: "monitoring",
+        shows: "alert rules fire when they should; dashboards ask for metrics that exist",
+        requirement: |root| tools::require(root, &[&PROMTOOL, &CURL]),
+        commands: |_| one_command(&packaging_tests("watching::")),
+    },
+    Suite {
+        name: "tutorials",
+        shows: "every command of the tutorials does what they say",
+        requirement: |root| {
+            tools::require(root, &[&IP, &CURL])?;
+            testbed::cluster_is_there(root)
+        },
+        commands: |_| one_command(&packaging_tests("tutorials::")),
     },
 ];
 
@@ -133,6 +171,13 @@ pub(crate) fn broker_tests(filter: &str) -> String {
     let features = "browser,clients,crowd,operations,small-disk";
     format!(
         "cargo test --locked --package rear-broker --features {features} --test broker -- {filter}"
+    )
+}
+
+/// The tests of what is installed and read, as far as the filter lets them through.
+fn packaging_tests(filter: &str) -> String {
+    format!(
+        "cargo test --locked --package rear-packaging --features tools --test packaging -- {filter}"
     )
 }
 

@@ -27,6 +27,7 @@ const ARROWS: &[(&str, May)] = &[
     ),
     ("rear-agent", May::Use(&["rear-agent-sdk", "rear-api"])),
     ("rearctl", May::Use(&["rear-agent-sdk", "rear-api"])),
+    ("rear-packaging", May::UseAnything),
     ("rear-benches", May::UseAnything),
     ("rear-evaluation", May::UseAnything),
     ("rear-fuzz", May::UseAnything),
