@@ -11,7 +11,8 @@ use crate::invocation::Invocation;
 use crate::small_disk;
 use crate::testbed;
 use crate::tools::{
-    self, CHROMEDRIVER, CHROMIUM, CURL, FAKETIME, IP, OPENSSL, PROMTOOL, SYSTEMD_ANALYZE,
+    self, CHROMEDRIVER, CHROMIUM, CURL, FAKETIME, IP, OPENSSL, PROMTOOL, PROTOC, PROTOC_TYPES,
+    SYSTEMD_ANALYZE,
 };
 
 /// A set of tests that passes or fails as one.
@@ -129,6 +130,26 @@ pub(crate) const ALL: &[Suite] = &[
                 "cargo test --locked --package rear-agent --features clusters,failpoints \
                  --test clusters",
             )
+        },
+    },
+    Suite {
+        name: "shared-ledger",
+        shows: "three brokers on three nodes of etcd: killed, stopped, cut off, full; nothing is granted twice",
+        requirement: |root| {
+            tools::require(root, &[&PROTOC, &PROTOC_TYPES, &FAKETIME])?;
+            testbed::api_server_is_there(root)
+        },
+        commands: |_| {
+            Ok(vec![
+                Invocation::new(
+                    "cargo test --locked --package rear-store --features etcd-tests --test store -- \
+                     etcd:: journals:: machines::",
+                ),
+                Invocation::new(
+                    "cargo test --locked --package rear-broker --features etcd-tests --test broker -- \
+                     shared::",
+                ),
+            ])
         },
     },
     Suite {
