@@ -50,7 +50,8 @@ pub(crate) fn run(root: &Path, as_tests: bool) -> Result<(), Failed> {
     let target = target(root);
     let (built, packages) = (target.join(way.built), target.join(way.packages));
     for program in PROGRAMS {
-        let line = format!("{} --package {program} --bin {program}", way.build);
+        let features = if program == BROKER { way.broker_features } else { "" };
+        let line = format!("{} --package {program} --bin {program}{features}", way.build);
         Invocation::new(&line).run(root)?;
         write_pages(root, &built, program)?;
         let output = ["--output".to_owned(), format!("{}/", packages.display())];
