@@ -53,6 +53,8 @@ enum Command {
     Compact(Compact),
     /// Print the description of the API (OpenAPI 3.1, JSON)
     Openapi,
+    /// Print the definitions of the custom resources (YAML), for `kubectl apply -f -`
+    Crds,
 }
 
 /// What a command has to say, and how it ends.
@@ -120,6 +122,7 @@ fn command(command: Command) -> Result<Said, Failure> {
         Command::ConfirmClock(confirm) => confirm.run(),
         Command::Compact(compact) => compact.run(),
         Command::Openapi => description(),
+        Command::Crds => definitions(),
     }
 }
 
@@ -128,6 +131,11 @@ fn description() -> Result<Said, Failure> {
         Ok(text) => Ok(Said::done(text + "\n")),
         Err(error) => Err(Failure::new(error, exit::OTHER)),
     }
+}
+
+fn definitions() -> Result<Said, Failure> {
+    let text = rear_api::resources::definitions_as_yaml();
+    text.map(Said::done).map_err(|error| Failure::new(error, exit::OTHER))
 }
 
 fn now() -> Timestamp {

@@ -13,11 +13,13 @@ pub struct Condition {
     /// Whether it is so.
     pub status: Truth,
     /// A word for why.
+    #[serde(default)]
     pub reason: String,
     /// The same for people.
     #[serde(default)]
     pub message: String,
     /// Since when it is so or not so.
+    #[serde(default)]
     pub last_transition_time: String,
     /// The generation of the object that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,6 +48,18 @@ pub fn set_condition(conditions: &mut Vec<Condition>, mut new: Condition) {
             *known = new;
         }
     }
+}
+
+/// The condition of a name.
+#[must_use]
+pub fn condition<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a Condition> {
+    conditions.iter().find(|known| known.kind == kind)
+}
+
+/// Whether someone says that it is so.
+#[must_use]
+pub fn is_true(conditions: &[Condition], kind: &str) -> bool {
+    condition(conditions, kind).is_some_and(|known| known.status == Truth::True)
 }
 
 #[cfg(test)]
