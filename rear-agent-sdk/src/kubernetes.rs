@@ -3,8 +3,8 @@
 //!
 //! A cluster speaks in a namespace that the broker's operator has bound to it (or in a shared one): it publishes its
 //! `ClusterAdvertisement`, asks by creating a `Reservation`, and is told in the status of these and of the copies that the
-//! broker keeps there. A reservation is known by the name of its object to the requester, and by its id in the ledger to the
-//! provider.
+//! broker keeps there. A reservation is known by its id in the ledger; one that a user has made as an object, to its
+//! requester by the name that it was given.
 //!
 //! ```no_run
 //! use rear_agent_sdk::communicator::BrokerCommunicator;

@@ -18,7 +18,7 @@ use rear_api::resources::{
 use serde_json::json;
 
 use super::failure::{of_kube, of_refusal, refused};
-use super::sides::{Namespace, concerns, is_live, shown};
+use super::sides::{concerns, is_live, shown};
 use super::{KubernetesCommunicator, MANAGER, names};
 use crate::communicator::{
     AdvertisementAnswer, AdvertisementRequest, DryRun, Intent, Position, ReservationRequest, Role,
@@ -211,18 +211,15 @@ impl KubernetesCommunicator {
                 return Ok((object, role));
             }
         }
-        if namespace == Namespace::Own {
-            return Err(unknown(id));
-        }
         let all = api.list(&ListParams::default()).await.map_err(of_kube)?.items;
-        let is_named = |object: &&Reservation| {
+        let named = all.into_iter().find(|object| {
             let status = object.status.as_ref();
             status.is_some_and(|status| status.reservation_id.as_deref() == Some(id))
-        };
-        let found = all.iter().find(|object| {
-            is_named(object) && concerns(object, &self.cluster, Role::Provider, namespace)
         });
-        found.cloned().map(|object| (object, Role::Provider)).ok_or_else(|| unknown(id))
+        let object = named.ok_or_else(|| unknown(id))?;
+        let is_side = |role: &Role| concerns(&object, &self.cluster, *role, namespace);
+        let role = Role::ALL.into_iter().find(is_side).ok_or_else(|| unknown(id))?;
+        Ok((object, role))
     }
 
     /// Says something about a reservation by a condition.

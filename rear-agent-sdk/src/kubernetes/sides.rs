@@ -2,7 +2,7 @@
 
 use rear_api::reservation::{PhaseName, Reservation as Body};
 use rear_api::resources::Reservation;
-use rear_api::resources::names::{PROVIDERS_VIEW, VIEW_LABEL};
+use rear_api::resources::names::{PROVIDERS_VIEW, TRANSIENT_LABEL, VIEW_LABEL};
 
 use kube::ResourceExt;
 
@@ -41,12 +41,14 @@ pub(super) fn concerns(
     }
 }
 
-/// The reservation, as the cluster knows it in this role: by its own name as a requester, by the ledger's as a provider.
+/// The reservation, as the cluster knows it in this role: by the name that a user gave it as its requester, else by its id
+/// in the ledger, which is the same for both sides.
 pub(super) fn shown(object: &Reservation, cluster: &ClusterId, role: Role) -> Option<Body> {
     let status = object.status.as_ref()?;
+    let has_users_name = !object.labels().contains_key(TRANSIENT_LABEL);
     let id = match role {
-        Role::Requester => object.name_any(),
-        Role::Provider => status.reservation_id.clone()?,
+        Role::Requester if has_users_name => object.name_any(),
+        Role::Requester | Role::Provider => status.reservation_id.clone()?,
     };
     let mut body = object.shown(&id)?;
     if role == Role::Requester && body.requester_id.is_empty() {

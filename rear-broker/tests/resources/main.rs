@@ -7,6 +7,7 @@ mod claims;
 #[path = "../broker/client.rs"]
 #[allow(dead_code, reason = "the tests of the HTTP API use more of it")]
 mod client;
+mod contracts;
 #[path = "../broker/description.rs"]
 #[allow(dead_code, reason = "the tests of the HTTP API use more of it")]
 mod description;

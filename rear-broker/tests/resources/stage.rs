@@ -44,12 +44,13 @@ impl Stage {
             "apiVersion: v1\nkind: Namespace\nmetadata: {{name: {namespace}, labels: {{broker.fluidos.eu/cluster: {cluster}}}}}"
         );
         self.kubectl().apply(&object).unwrap();
-        self.until(
-            namespace,
-            "lease/rear-broker",
-            ".metadata.annotations.broker\\.fluidos\\.eu/cluster",
-            cluster,
-        );
+        self.until_served(namespace);
+    }
+
+    /// Waits until the broker serves a namespace.
+    pub(crate) fn until_served(&self, namespace: &str) {
+        let served = || self.field(namespace, "lease/rear-broker", ".spec.renewTime");
+        eventually(served).unwrap_or_else(|| panic!("{namespace} is not served"));
     }
 
     pub(crate) fn kubectl(&self) -> Kubectl {
