@@ -2,6 +2,7 @@
 
 mod apply;
 mod decide;
+mod status;
 
 use kube::Api;
 use rear_api::advertisement::{Advertisement as Shown, Seen as SeenCluster};

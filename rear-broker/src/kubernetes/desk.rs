@@ -173,7 +173,10 @@ impl Desk {
         let fleet = view.fleet();
         let known = fleet.clusters().map(|cluster| cluster.record().id.clone());
         let clusters = mirror.advertisements.indexed().cloned().chain(known);
-        let promised = fleet.reservations().map(|kept| kept.id);
+        // What is over and has no object needs nothing.
+        let live = fleet.reservations().filter(|kept| kept.phase.is_live());
+        let promised = live.map(|kept| kept.id);
+        lock(&self.refused).retain(|place, _| mirror.advertisements.get(place).is_some());
         let reservations = mirror.reservations.indexed().copied().chain(promised);
         (clusters.map(Key::Cluster).collect(), reservations.map(Key::Reservation).collect())
     }

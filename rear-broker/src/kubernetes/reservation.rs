@@ -4,6 +4,8 @@ mod apply;
 mod decide;
 mod seen;
 mod status;
+#[cfg(test)]
+mod tests;
 
 use rear_api::dry_run::DryRun;
 use rear_api::problem::{Code, Problem};

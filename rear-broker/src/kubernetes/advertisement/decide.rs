@@ -5,16 +5,17 @@ use std::sync::Arc;
 use rear_api::advertisement::Advertisement as Shown;
 use rear_api::moment;
 use rear_api::problem::Code;
-use rear_api::resources::names::{OVERCOMMITTED, READY, STALE, advertisement_name};
+use rear_api::resources::names::advertisement_name;
 use rear_api::resources::{
     Amounts, ClusterAdvertisement as Object, ClusterAdvertisementSpec, ClusterAdvertisementStatus,
-    Condition, Mark, Truth, set_condition,
+    Mark,
 };
 use rear_engine::{Advertisement, ClusterId, Command, Fleet, Timestamp};
 
 use super::super::MANAGER;
 use super::super::shelf::Place;
 use super::super::speakers::Speaker;
+use super::status::status;
 
 /// Why what an object says does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,8 +125,8 @@ pub(super) fn writes(
     mark: Mark,
     now: Timestamp,
 ) -> Vec<Write> {
-    let status = |known: Option<&ClusterAdvertisementStatus>, sighting: Option<&Sighting>| {
-        let status = status(cluster, shown, known, sighting, now);
+    let written = |known: Option<&ClusterAdvertisementStatus>, sighting: Option<&Sighting>| {
+        let status = status(cluster, shown, sighting, now);
         let is_known = known.is_some_and(|known| known.says_the_same_as(&status));
         let (at, mark) = (Some(moment::text(now)), Some(mark.to_string()));
         (!is_known).then(|| ClusterAdvertisementStatus {
@@ -141,8 +142,8 @@ pub(super) fn writes(
         let spec = shown.filter(|_| speaks).and_then(|shown| added(object, shown));
         let known = object.status.as_ref();
         // A spec that is written gets a new generation, of which the status has to tell.
-        if spec.is_some() || status(known, Some(sighting)).is_some() {
-            let fresh = status(None, Some(sighting)).unwrap_or_default();
+        if spec.is_some() || written(known, Some(sighting)).is_some() {
+            let fresh = written(None, Some(sighting)).unwrap_or_default();
             let place = sighting.place.clone();
             writes.push(Write::Update {
                 place,
@@ -153,7 +154,7 @@ pub(super) fn writes(
         }
     }
     if let (Some(namespace), Some(shown), [], Some(status)) =
-        (home, shown, sightings, status(None, None))
+        (home, shown, sightings, written(None, None))
     {
         let name = advertisement_name(cluster.as_str());
         let object = Object::new(&name, whole_spec(shown)).into();
@@ -207,70 +208,71 @@ fn whole_spec(shown: &Shown) -> ClusterAdvertisementSpec {
     spec
 }
 
-fn status(
-    cluster: &ClusterId,
-    shown: Option<&Shown>,
-    known: Option<&ClusterAdvertisementStatus>,
-    sighting: Option<&Sighting>,
-    now: Timestamp,
-) -> ClusterAdvertisementStatus {
-    let before = known.or_else(|| sighting.and_then(|seen| seen.object.status.as_ref()));
-    let mut conditions = before.map(|known| known.conditions.clone()).unwrap_or_default();
-    let refused = sighting.and_then(|seen| match &seen.speaker {
-        Speaker::Nobody(why) => Some(("not-bound".to_owned(), why.clone())),
-        _ => seen.answer.clone().map(|Answer { code, message }| (code, message)),
-    });
-    let speaks = sighting.is_none_or(|seen| seen.speaker.speaks_for(cluster));
-    let stands = shown.filter(|_| speaks).and_then(|shown| shown.status.as_ref());
-    let is_active = stands.is_some_and(|stands| stands.active);
-    let is_overcommitted = stands.is_some_and(|stands| stands.overcommitted);
-    let message = match (&refused, stands) {
-        (Some((_, why)), _) => why.clone(),
-        (None, Some(stands)) if stands.recovering => {
-            "the ledger was restored: the cluster has not said yet what it holds".to_owned()
+#[cfg(test)]
+mod tests {
+    use rear_engine::{Policy, Position};
+    use serde_json::json;
+
+    use super::*;
+
+    const SECONDS: i64 = 1_800_000_000;
+
+    fn id(text: &str) -> ClusterId {
+        text.parse().unwrap()
+    }
+
+    /// As someone wrote it so many seconds after the beginning.
+    fn object(manager: &str, at: i64) -> Object {
+        let time = moment::text(Timestamp::from_seconds(SECONDS + at));
+        let object = json!({
+            "apiVersion": "broker.fluidos.eu/v1alpha1", "kind": "ClusterAdvertisement",
+            "metadata": { "name": "rome-adv", "namespace": "rome", "generation": 1,
+                "managedFields": [{ "manager": manager, "time": time }] },
+            "spec": { "clusterID": "rome", "resources": { "capacity": { "cpu": "8", "memory": "1Gi" } } },
+        });
+        serde_json::from_value(object).unwrap()
+    }
+
+    fn told(fleet: &Fleet, object: &Object, speaker: &str, now: i64) -> Telling {
+        let speaker = Speaker::Cluster(id(speaker));
+        telling(fleet, &id("rome"), object, &speaker, Timestamp::from_seconds(SECONDS + now))
+    }
+
+    #[test]
+    fn what_a_cluster_writes_is_news_once() {
+        let mut fleet = Fleet::new(Policy::default());
+        let Telling::News(command) = told(&fleet, &object("kubectl", 0), "rome", 1) else {
+            panic!("it is not news")
+        };
+        let now = Timestamp::from_seconds(SECONDS + 1);
+        for change in rear_engine::decide(&fleet, *command, now).unwrap().changes {
+            fleet.apply(change).unwrap();
         }
-        (None, _) if is_overcommitted => "it has promised or used more than it has".to_owned(),
-        (None, _) if is_active => "it can get reservations".to_owned(),
-        (None, _) => "nothing was heard of it for too long".to_owned(),
-    };
-    let truth = |so: bool| if so { Truth::True } else { Truth::False };
-    let ready = is_active && !is_overcommitted && refused.is_none();
-    let reason =
-        refused.as_ref().map_or(if is_active { "Active" } else { "Inactive" }, |(code, _)| code);
-    let mut set = |kind: &str, so: bool, reason: &str, message: &str| {
-        set_condition(
-            &mut conditions,
-            Condition {
-                kind: kind.to_owned(),
-                status: truth(so),
-                reason: reason.to_owned(),
-                message: message.to_owned(),
-                last_transition_time: moment::text(now),
-                observed_generation: None,
-            },
-        );
-    };
-    set(READY, ready, reason, &message);
-    set(STALE, !is_active, if is_active { "Fresh" } else { "Stale" }, "");
-    set(
-        OVERCOMMITTED,
-        is_overcommitted,
-        if is_overcommitted { "Overcommitted" } else { "Fits" },
-        "",
-    );
-    let base = match shown.filter(|_| speaks) {
-        Some(shown) => ClusterAdvertisementStatus::of(shown, conditions),
-        None => ClusterAdvertisementStatus {
-            active: Some(false),
-            phase: Some("Inactive".to_owned()),
-            conditions,
-            ..ClusterAdvertisementStatus::default()
-        },
-    };
-    ClusterAdvertisementStatus {
-        message: Some(message),
-        code: refused.map(|(code, _)| code),
-        observed_generation: sighting.and_then(|seen| seen.object.metadata.generation),
-        ..base
+        assert_eq!(told(&fleet, &object("kubectl", 0), "rome", 2), Telling::Nothing);
+        assert!(matches!(told(&fleet, &object("kubectl", 30), "rome", 31), Telling::News(_)));
+    }
+
+    #[test]
+    fn the_brokers_own_words_and_old_ones_say_nothing_and_others_are_wrong() {
+        let fleet = Fleet::new(Policy::default());
+        assert_eq!(told(&fleet, &object(MANAGER, 0), "rome", 1), Telling::Nothing);
+        assert_eq!(told(&fleet, &object("kubectl", 0), "rome", 10 * 60), Telling::Nothing);
+        assert!(matches!(told(&fleet, &object("kubectl", 0), "paris", 1), Telling::Wrong(_)));
+    }
+
+    #[test]
+    fn where_nobody_has_written_of_a_cluster_it_is_shown_if_it_has_a_home() {
+        let mark = Mark { ledger: 1, position: Position { incarnation: 1, number: 1 } };
+        let now = Timestamp::from_seconds(SECONDS);
+        assert!(writes(&id("rome"), None, &[], Some("rome"), mark, now).is_empty());
+        let sighting = Sighting {
+            place: Place { namespace: "oslo".into(), name: "rome-adv".into() },
+            object: Arc::new(object("kubectl", 0)),
+            speaker: Speaker::Nobody("bound to no cluster".into()),
+            answer: None,
+        };
+        let writes = writes(&id("rome"), None, &[sighting], None, mark, now);
+        let [Write::Update { spec: None, status, .. }] = &writes[..] else { panic!("{writes:?}") };
+        assert_eq!(status.message.as_deref(), Some("bound to no cluster"));
     }
 }
