@@ -82,6 +82,7 @@ pub mod http;
 mod jitter;
 #[cfg(feature = "kubernetes")]
 pub mod kubernetes;
+mod recovery;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod watch;
@@ -98,5 +99,6 @@ pub use http::HttpCommunicator;
 pub use kubernetes::KubernetesCommunicator;
 pub use rear_engine::duration;
 pub use rear_engine::{Dimension, Duration as Length, Resources};
+pub use recovery::is_recovering;
 pub use watch::Watch;
 pub use {rear_api, rear_engine};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use rear_agent_sdk::{Chain, Length};
 use tracing_subscriber::EnvFilter;
 
@@ -134,6 +134,12 @@ fn period(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "a length of time above zero is needed".to_owned())
 }
 
+/// What clap knows of the command line, for the reference.
+#[must_use]
+pub fn grammar() -> clap::Command {
+    Cli::command()
+}
+
 /// Parses, runs, and says how it ended.
 #[must_use]
 pub fn main() -> ExitCode {
@@ -166,6 +172,8 @@ fn print_definitions() -> Result<(), Box<dyn std::error::Error>> {
 
 /// One thread is enough for what an agent does, and the smallest.
 fn work(options: Options) -> Result<(), Box<dyn std::error::Error>> {
+    #[cfg(feature = "failpoints")]
+    crate::steps::die_where_told()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(run(options))?)
 }

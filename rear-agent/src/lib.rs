@@ -17,3 +17,4 @@ pub mod probes;
 pub mod promises;
 pub mod resources;
 pub mod run;
+pub mod steps;

@@ -21,6 +21,7 @@ use crate::collect::watch::Collected;
 use crate::context::{Context, apply};
 use crate::controllers::provider_instruction::reserved_by_requester;
 use crate::resources::{ProviderInstruction, ReservationInstruction};
+use crate::steps::step;
 use translate::{Instruction, as_promise, provider_instruction, reservation_instruction};
 
 /// The name under which instructions are written.
@@ -79,6 +80,7 @@ impl Promises {
     }
 
     async fn keep_as_provider(&self, promise: &Reservation) -> Result<(), NotKept> {
+        step!("promise-seen");
         let api = self.context.instructions::<ProviderInstruction>();
         if self.acceptance == Acceptance::UnlessFull && !is_active(promise) {
             let known = list(&api).await.map_err(failed)?;
@@ -87,6 +89,7 @@ impl Promises {
             }
         }
         let kept = apply(&api, MANAGER, &provider_instruction(promise)).await.map_err(failed)?;
+        step!("promise-kept");
         if kept.status.is_none() {
             let note = kept.spec.message.clone().unwrap_or_default();
             self.context.tell(&kept, EventType::Normal, "Promised", &note);
@@ -120,11 +123,16 @@ impl Promises {
         match role {
             Role::Requester => {
                 let api = self.context.instructions::<ReservationInstruction>();
-                self.withdraw(&api, &reservation_instruction(promise)).await
+                let withdrawn = self.withdraw(&api, &reservation_instruction(promise)).await;
+                step!("instruction-withdrawn");
+                withdrawn
             }
             Role::Provider => {
+                step!("promise-ended");
                 let api = self.context.instructions::<ProviderInstruction>();
-                self.withdraw(&api, &provider_instruction(promise)).await
+                let withdrawn = self.withdraw(&api, &provider_instruction(promise)).await;
+                step!("promise-withdrawn");
+                withdrawn
             }
         }
     }

@@ -4,15 +4,17 @@ use std::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use rear_engine::Timestamp;
 use rear_store::clock::{Clock, SystemClock};
 
 use crate::commands::certs::Certs;
 use crate::commands::compact::Compact;
+use crate::commands::completion::Completion;
 use crate::commands::config::Config;
 use crate::commands::dev::Dev;
 use crate::commands::init::Init;
+use crate::commands::man::Man;
 use crate::commands::recover::{ConfirmClock, Recover};
 use crate::commands::serve::Serve;
 use crate::commands::snapshot::Snapshot;
@@ -55,6 +57,10 @@ enum Command {
     Openapi,
     /// Print the definitions of the custom resources (YAML), for `kubectl apply -f -`
     Crds,
+    /// Print a script that completes command lines, for a shell
+    Completion(Completion),
+    /// Write manual pages
+    Man(Man),
 }
 
 /// What a command has to say, and how it ends.
@@ -75,12 +81,33 @@ pub struct Failure {
     pub code: u8,
 }
 
-/// How the program ends. 2 is clap's, for a command line that makes no sense.
+/// How the program ends.
 pub mod exit {
+    /// Each code with what it means, in order.
+    pub const ALL: [(u8, &str); 8] = [
+        (OK, "done; the broker stopped because it was told to"),
+        (
+            OTHER,
+            "`verify` has findings, `snapshot save` would save some; a certificate cannot be issued or revoked as \
+             asked; a broker refuses; anything else",
+        ),
+        (USAGE, "the command line makes no sense"),
+        (ADDRESS, "the address cannot be listened on, or the broker there does not answer"),
+        (CLOCK, "the clock of the machine is not set"),
+        (EXISTS, "something is there already and is not overwritten"),
+        (
+            DATA,
+            "the ledger, a snapshot, the audit log or the data directory cannot be used, is in use, or the disk failed",
+        ),
+        (CONFIGURATION, "the configuration, the certificates or the authority cannot be used"),
+    ];
+
     /// Done.
     pub const OK: u8 = 0;
     /// A ledger with findings, or something that is not named below.
     pub const OTHER: u8 = 1;
+    /// The command line makes no sense; it is clap that ends with it.
+    pub const USAGE: u8 = 2;
     /// The address cannot be listened on, or the broker there does not answer.
     pub const ADDRESS: u8 = 69;
     /// The clock of the machine is not set.
@@ -91,6 +118,12 @@ pub mod exit {
     pub const DATA: u8 = 74;
     /// The configuration, the certificates or the authority cannot be used.
     pub const CONFIGURATION: u8 = 78;
+}
+
+/// What clap knows of the command line, for completions, manual pages and the reference.
+#[must_use]
+pub fn grammar() -> clap::Command {
+    CommandLine::command()
 }
 
 /// Does what the command line asks for.
@@ -123,6 +156,8 @@ fn command(command: Command) -> Result<Said, Failure> {
         Command::Compact(compact) => compact.run(),
         Command::Openapi => description(),
         Command::Crds => definitions(),
+        Command::Completion(completion) => Ok(completion.run()),
+        Command::Man(man) => man.run(),
     }
 }
 

@@ -2,9 +2,11 @@
 
 pub mod certs;
 pub mod compact;
+pub mod completion;
 pub mod config;
 pub mod dev;
 pub mod init;
+pub mod man;
 pub mod recover;
 pub mod serve;
 pub mod snapshot;

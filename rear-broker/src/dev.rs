@@ -25,6 +25,13 @@ const PORT: u16 = 8443;
 /// How often each cluster's own load changes, about: there is something to see, and nothing flickers.
 const CHURN: Duration = Duration::from_mins(2);
 
+/// About how often one of them borrows from another, and for how long: at any time a handful of promises live.
+const WISHES: Duration = Duration::from_secs(8);
+const LASTING: Duration = Duration::from_mins(1);
+
+/// The clusters that the printed lines speak of are left to whoever pastes them.
+const PLAYED: usize = 2;
+
 /// Who may see and release everything.
 const ADMINISTRATOR: &str = "admin";
 
@@ -37,6 +44,8 @@ pub struct Wanted {
     pub data: Option<PathBuf>,
     /// The port of the API.
     pub port: Option<u16>,
+    /// Whether nobody borrows unless a person has them do so.
+    pub calm: bool,
 }
 
 /// Why there is nothing to try.
@@ -71,7 +80,12 @@ pub async fn run(wanted: Wanted, now: Timestamp) -> Result<(), DevError> {
     let mut house = House::build(&config, log).await?;
     let issued = Layout::of(place.path()).issued();
     let url = format!("https://localhost:{}", house.addresses.api.port());
-    let fleet = Fleet::builder(url.as_str(), &issued).clusters(wanted.clusters).churn(CHURN);
+    let mut fleet = Fleet::builder(url.as_str(), &issued).clusters(wanted.clusters).churn(CHURN);
+    // It takes two of them to borrow and to lend.
+    let lively = !wanted.calm && wanted.clusters >= PLAYED + 2;
+    if lively {
+        fleet = fleet.bystanders(PLAYED).bursts(1, WISHES).lasting(LASTING);
+    }
     let fleet = fleet.start().map_err(DevError::Fleet)?;
     fleet.advertised().await;
     let steps = NextSteps {
@@ -79,6 +93,7 @@ pub async fn run(wanted: Wanted, now: Timestamp) -> Result<(), DevError> {
         issued: &issued,
         addresses: &house.addresses,
         kept: place.is_kept(),
+        lively,
     };
     // A reader that has seen enough is no error.
     drop(write!(std::io::stdout(), "{steps}"));

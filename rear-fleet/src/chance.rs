@@ -4,16 +4,25 @@ use std::time::Duration;
 
 /// A source of numbers: `SplitMix64`, which is short and good enough to shuffle a simulation.
 #[derive(Debug, Clone)]
-pub(crate) struct Chance(u64);
+pub struct Chance(u64);
 
 impl Chance {
     /// One of many sources of a seed, each with its own numbers.
-    pub(crate) fn new(seed: u64, stream: u64) -> Self {
+    ///
+    /// ```
+    /// use rear_fleet::Chance;
+    ///
+    /// assert_eq!(Chance::new(7, 1).next(), Chance::new(7, 1).next());
+    /// ```
+    #[must_use]
+    pub fn new(seed: u64, stream: u64) -> Self {
         let mut chance = Self(seed);
         Self(chance.next().wrapping_add(stream.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    /// Any number.
+    #[expect(clippy::should_implement_trait, reason = "there is no end of them to be told")]
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -21,22 +30,22 @@ impl Chance {
     }
 
     /// From `low` to `high`, both included.
-    pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
+    pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.next() % (high - low + 1)
     }
 
     /// True so many times in a hundred.
-    pub(crate) fn percent(&mut self, percent: u8) -> bool {
+    pub fn percent(&mut self, percent: u8) -> bool {
         self.next() % 100 < u64::from(percent)
     }
 
     /// Any of them; there must be one.
-    pub(crate) fn one_of<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+    pub fn one_of<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[usize::try_from(self.next() % of.len() as u64).unwrap_or(0)]
     }
 
     /// Between half and one and a half of a time.
-    pub(crate) fn around(&mut self, mean: Duration) -> Duration {
+    pub fn around(&mut self, mean: Duration) -> Duration {
         let thousandths = u32::try_from(self.between(500, 1500)).unwrap_or(1000);
         mean * thousandths / 1000
     }

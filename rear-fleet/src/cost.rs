@@ -32,6 +32,11 @@ impl Cost {
         let [resident, anonymous] = ["VmRSS:", "RssAnon:"].map(|name| bytes(&status, name));
         Ok(Self { span: start.elapsed(), cpu: used, resident, anonymous })
     }
+
+    /// The processor time that the threads of a process have used since it began.
+    pub fn processor_time(pid: u32) -> io::Result<Duration> {
+        cpu(pid)
+    }
 }
 
 fn process(pid: u32) -> PathBuf {

@@ -31,6 +31,8 @@ const ACTIVATED: u8 = 50;
 /// One wish of one cluster.
 pub(crate) struct Wish {
     pub(crate) asking: Asking,
+    /// Whom it asks; without it, the broker chooses.
+    pub(crate) target: Option<String>,
     pub(crate) chance: Chance,
     pub(crate) lasting: Duration,
     pub(crate) lost_answers: u8,
@@ -43,7 +45,10 @@ impl Wish {
         let expires = self.chance.percent(LEFT_TO_EXPIRE);
         // What is released must not expire before, however slow everything is.
         let duration = if expires { lasting } else { lasting + Duration::from_hours(1) };
-        let Some(made) = self.reserve(&self.chance.clone().request(duration)).await else { return };
+        let target_cluster_id = self.target.clone();
+        let request = self.chance.clone().request(duration);
+        let request = ReservationRequest { target_cluster_id, ..request };
+        let Some(made) = self.reserve(&request).await else { return };
         if self.chance.percent(ACTIVATED) {
             self.asking.activate(&made.id).await;
         }

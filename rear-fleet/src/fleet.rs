@@ -70,7 +70,8 @@ impl Fleet {
         }
         if let Some((size, every)) = plan.bursts {
             let bursts = Bursts {
-                asking: fleet.clusters.iter().map(|(_, asking)| asking.clone()).collect(),
+                asking: fleet.clusters.iter().skip(plan.bystanders).cloned().collect(),
+                among_themselves: plan.bystanders > 0,
                 size,
                 every,
                 chance: Chance::new(plan.seed, DEMAND),
@@ -164,7 +165,9 @@ async fn churn(
 
 /// Wishes that come together.
 struct Bursts {
-    asking: Vec<Asking>,
+    asking: Vec<(Arc<Cluster>, Asking)>,
+    /// Whether they lend to each other alone; otherwise the broker chooses among all.
+    among_themselves: bool,
     size: usize,
     every: Duration,
     chance: Chance,
@@ -182,9 +185,9 @@ impl Bursts {
                 () = sleep(pause) => {}
                 () = Stage::Quiet.reached(stage.clone()) => break,
             }
-            let asking = self.chance.one_of(&self.asking).clone();
+            let (cluster, asking) = self.chance.one_of(&self.asking).clone();
             for _ in 0..self.size {
-                let wish = self.wish(asking.clone());
+                let wish = self.wish(&cluster, asking.clone());
                 wishes.spawn(wish.fulfil(Stage::Quiet.reached(stage.clone())));
             }
             while wishes.try_join_next().is_some() {}
@@ -192,8 +195,15 @@ impl Bursts {
         while wishes.join_next().await.is_some() {}
     }
 
-    fn wish(&mut self, asking: Asking) -> Wish {
+    fn wish(&mut self, of: &Cluster, asking: Asking) -> Wish {
         let chance = Chance::new(self.chance.next(), 0);
-        Wish { asking, chance, lasting: self.lasting, lost_answers: self.lost_answers }
+        let target = self.among_themselves.then(|| self.another(of)).flatten();
+        Wish { asking, target, chance, lasting: self.lasting, lost_answers: self.lost_answers }
+    }
+
+    fn another(&mut self, than: &Cluster) -> Option<String> {
+        let others = self.asking.iter().map(|(cluster, _)| cluster.id.to_string());
+        let others: Vec<String> = others.filter(|id| id != than.id.as_str()).collect();
+        (!others.is_empty()).then(|| self.chance.one_of(&others).clone())
     }
 }

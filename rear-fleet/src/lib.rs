@@ -47,6 +47,7 @@ mod watched;
 mod witness;
 
 pub use certificates::{CertificatesError, make_certificates};
+pub use chance::Chance;
 pub use cost::Cost;
 pub use fleet::Fleet;
 pub use latency::Latencies;

@@ -24,6 +24,7 @@ pub struct Builder {
     pub(crate) schedule: Schedule,
     pub(crate) churn: Option<Duration>,
     pub(crate) bursts: Option<(usize, Duration)>,
+    pub(crate) bystanders: usize,
     pub(crate) lasting: Duration,
     pub(crate) crashes: Option<Duration>,
     pub(crate) lost_answers: u8,
@@ -39,6 +40,7 @@ impl Builder {
             schedule: Schedule::jittered(PUBLISH_EVERY),
             churn: None,
             bursts: None,
+            bystanders: 0,
             lasting: LASTING,
             crashes: None,
             lost_answers: 0,
@@ -72,6 +74,13 @@ impl Builder {
     /// About once in this time, some cluster asks for so many reservations at once.
     pub fn bursts(mut self, size: usize, every: Duration) -> Self {
         self.bursts = Some((size, every));
+        self
+    }
+
+    /// The first so many clusters advertise and nothing else: the others ask and lend among themselves, so that there is
+    /// someone left for a person to play.
+    pub fn bystanders(mut self, clusters: usize) -> Self {
+        self.bystanders = clusters;
         self
     }
 

@@ -14,7 +14,6 @@ mod failure;
 mod follow;
 mod names;
 mod output;
-pub mod reference;
 mod refusal;
 mod session;
 mod show;

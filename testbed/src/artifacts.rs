@@ -1,5 +1,6 @@
 //! What `cargo xtask setup` builds and the harness runs: names, pinned versions, and where they lie.
 
+pub mod npm;
 mod pins;
 mod places;
 
@@ -23,6 +24,12 @@ pub enum Artifact {
     Kwok,
     /// What kwok's kubelets do with nodes and pods, as kwok's own release has it.
     KwokStages,
+    /// The custom resources of cert-manager that manifests of ours use.
+    CertManagerDefinitions,
+    /// The custom resources of the Prometheus operator that manifests of ours use.
+    PrometheusOperatorDefinitions,
+    /// Renders charts.
+    Helm,
 }
 
 impl Artifact {
@@ -35,13 +42,28 @@ impl Artifact {
         Self::KubeControllerManager,
         Self::Kwok,
         Self::KwokStages,
+        Self::CertManagerDefinitions,
+        Self::PrometheusOperatorDefinitions,
+        Self::Helm,
     ];
 
     /// What [`ApiServer`](crate::ApiServer) needs, and what a `KUBEBUILDER_ASSETS` folder has.
     pub const FOR_API_SERVER: &[Self] = &[Self::Etcd, Self::KubeApiserver, Self::Kubectl];
 
     /// What [`Cluster`](crate::Cluster) needs.
-    pub const FOR_CLUSTER: &[Self] = Self::ALL;
+    pub const FOR_CLUSTER: &[Self] = &[
+        Self::Etcd,
+        Self::KubeApiserver,
+        Self::Kubectl,
+        Self::KubeScheduler,
+        Self::KubeControllerManager,
+        Self::Kwok,
+        Self::KwokStages,
+    ];
+
+    /// What other projects define, and manifests are tried against.
+    pub const DEFINITIONS: &[Self] =
+        &[Self::CertManagerDefinitions, Self::PrometheusOperatorDefinitions];
 
     /// The name of the file.
     #[must_use]
@@ -54,6 +76,9 @@ impl Artifact {
             Self::KubeControllerManager => "kube-controller-manager",
             Self::Kwok => "kwok",
             Self::KwokStages => "kwok-stages.yaml",
+            Self::CertManagerDefinitions => "cert-manager-crds.yaml",
+            Self::PrometheusOperatorDefinitions => "prometheus-operator-crds.yaml",
+            Self::Helm => "helm",
         }
     }
 
@@ -67,6 +92,9 @@ impl Artifact {
             | Self::KubeScheduler
             | Self::KubeControllerManager => GoModule::Kubernetes,
             Self::Kwok | Self::KwokStages => GoModule::Kwok,
+            Self::CertManagerDefinitions => GoModule::CertManager,
+            Self::PrometheusOperatorDefinitions => GoModule::PrometheusOperator,
+            Self::Helm => GoModule::Helm,
         }
     }
 
@@ -76,7 +104,9 @@ impl Artifact {
         let module = self.module().path();
         match self {
             Self::Etcd => Some(module.to_owned()),
-            Self::KwokStages => None,
+            Self::KwokStages
+            | Self::CertManagerDefinitions
+            | Self::PrometheusOperatorDefinitions => None,
             program => Some(format!("{module}/cmd/{}", program.name())),
         }
     }

@@ -1,13 +1,17 @@
-//! The project's own commands, reached as `cargo xtask …`: test, setup, tidy, ci, playground.
+//! The project's own commands, reached as `cargo xtask …`: test, setup, tidy, ci, package, evaluate, playground.
 
 #![expect(clippy::print_stdout, reason = "a command-line program talks on standard output")]
 
+mod axe;
+mod base_system;
 mod ci;
+mod evaluate;
 mod failed;
 mod features;
 mod fuzz_corpus;
 mod go;
 mod invocation;
+mod package;
 #[cfg(test)]
 mod planted;
 mod playground;
@@ -43,6 +47,18 @@ enum Command {
     Tidy,
     /// Run every check of a change: format, lints, tidy, dependencies, docs, all tests
     Ci,
+    /// Make the Debian packages, with manual pages and completions, in `target/debian`
+    Package {
+        /// Package the programs as tests build them: quickly made, to try the packages and not to use them
+        #[arg(long)]
+        as_tests: bool,
+    },
+    /// Measure the broker and its agents: every test, or --test NAME; --short, --seed N, --list
+    Evaluate {
+        /// What the evaluation's own program is given; see `cargo xtask evaluate -- --help`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Clusters with agents and a broker, to try things: up, status, certs, reserve, down
     Playground {
         /// What to do, such as `up --clusters 3`
@@ -65,6 +81,8 @@ fn dispatch(command: &Command) -> Result<(), Failed> {
         Command::Setup => setup::run(&root),
         Command::Tidy => tidy::run(&root),
         Command::Ci => ci::run(&root),
+        Command::Package { as_tests } => package::run(&root, *as_tests),
+        Command::Evaluate { arguments } => evaluate::run(&root, arguments),
         Command::Playground { arguments } => playground::run(&root, arguments),
     }
 }
@@ -88,6 +106,16 @@ mod tests {
         };
         assert!(!asked(&["xtask", "test"]));
         assert!(asked(&["xtask", "test", "--require-all"]));
+    }
+
+    #[test]
+    fn what_the_evaluation_is_asked_is_handed_on() {
+        match Command::parse_from(["xtask", "evaluate", "--test", "latency", "--short"]) {
+            Command::Evaluate { arguments } => {
+                assert_eq!(arguments, ["--test", "latency", "--short"])
+            }
+            _ => panic!("expected the evaluation"),
+        }
     }
 
     #[test]

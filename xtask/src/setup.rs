@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::axe;
+use crate::base_system;
 use crate::failed::Failed;
 use crate::stopwatch::Stopwatch;
 use crate::testbed;
@@ -11,6 +13,8 @@ use crate::tools::{self, Tool};
 pub(crate) fn run(root: &Path) -> Result<(), Failed> {
     let mut missing = install_missing(root, tools::ALL);
     missing.extend(testbed::build_missing(root));
+    missing.extend(axe::fetch_missing(root));
+    missing.extend(base_system::make_missing(root));
     if missing.is_empty() {
         println!("setup: everything is there");
         Ok(())

@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use crate::invocation::Invocation;
+use crate::suites::broker_tests;
 
 /// Makes a small file system and runs a command on it.
 const SCRIPT: &str = "sh xtask/small-disk.sh";
 
-const TESTS: [&str; 2] = [
-    "cargo test --locked --package rear-store --features small-disk --test small_disk",
-    "cargo test --locked --package rear-broker --features small-disk --test broker -- failing_disks::",
-];
+fn tests() -> [String; 2] {
+    let store = "cargo test --locked --package rear-store --features small-disk --test small_disk";
+    [store.to_owned(), broker_tests("failing_disks::")]
+}
 
 pub(crate) fn requirement(root: &Path) -> Result<(), String> {
     match Invocation::new(&format!("{SCRIPT} true")).output(root) {
@@ -30,5 +31,5 @@ pub(crate) fn commands(_root: &Path) -> Result<Vec<Invocation>, String> {
         Invocation::new(&format!("{command} --no-run"))
     };
     let run = |test: &str| Invocation::new(&format!("{SCRIPT} {test}"));
-    Ok(TESTS.iter().flat_map(|test| [build(test), run(test)]).collect())
+    Ok(tests().iter().flat_map(|test| [build(test), run(test)]).collect())
 }

@@ -4,12 +4,14 @@
 
 use std::path::Path;
 
+use crate::axe;
+use crate::base_system;
 use crate::fuzz_corpus;
 use crate::invocation::Invocation;
 use crate::small_disk;
 use crate::testbed;
 use crate::tools::{
-    self, CHROMEDRIVER, CHROMIUM, CURL, FAKETIME, OPENSSL, PROMTOOL, SYSTEMD_ANALYZE,
+    self, CHROMEDRIVER, CHROMIUM, CURL, FAKETIME, IP, OPENSSL, PROMTOOL, SYSTEMD_ANALYZE,
 };
 
 /// A set of tests that passes or fails as one.
@@ -50,45 +52,28 @@ pub(crate) const ALL: &[Suite] = &[
         name: "clients",
         shows: "curl and openssl get from the broker what they expect",
         requirement: |root| tools::require(root, &[&CURL, &OPENSSL]),
-        commands: |_| {
-            one_command(
-                "cargo test --locked --package rear-broker --features clients --test broker -- \
-                 authority development upkeep curl sessions",
-            )
-        },
+        commands: |_| one_command(&broker_tests("authority development upkeep curl sessions")),
     },
     Suite {
         name: "browser",
         shows: "the dashboard shows what happens, to everyone, in a real browser",
-        requirement: |root| tools::require(root, &[&CHROMIUM, &CHROMEDRIVER, &CURL]),
-        commands: |_| {
-            one_command(
-                "cargo test --locked --package rear-broker --features browser --test broker -- \
-                 dashboard::",
-            )
+        requirement: |root| {
+            tools::require(root, &[&CHROMIUM, &CHROMEDRIVER, &CURL])?;
+            axe::is_there(root)
         },
+        commands: |_| one_command(&broker_tests("dashboard::")),
     },
     Suite {
         name: "operations",
         shows: "systemd accepts the broker's unit, promtool its metrics; a clock at 1970 is told",
         requirement: |root| tools::require(root, &[&SYSTEMD_ANALYZE, &PROMTOOL, &FAKETIME]),
-        commands: |_| {
-            one_command(
-                "cargo test --locked --package rear-broker --features operations --test broker -- \
-                 operators::",
-            )
-        },
+        commands: |_| one_command(&broker_tests("operators::")),
     },
     Suite {
         name: "crowd",
         shows: "ten thousand idle connections cost the broker at most 32 KiB each",
         requirement: many_files,
-        commands: |_| {
-            one_command(
-                "cargo test --locked --package rear-broker --features crowd --test broker -- \
-                 crowd::",
-            )
-        },
+        commands: |_| one_command(&broker_tests("crowd::")),
     },
     Suite {
         name: "small-disk",
@@ -104,6 +89,18 @@ pub(crate) const ALL: &[Suite] = &[
             // As tests are built: an optimised build of everything takes longer than the rest together.
             one_command("cargo test --locked --package rear-benches --benches -- --test")
         },
+    },
+    Suite {
+        name: "evaluation",
+        shows: "every test of the evaluation, in seconds: counts and invariants hold",
+        requirement: rust_alone,
+        commands: |_| one_command(&evaluation_tests("short", "--skip clusters::")),
+    },
+    Suite {
+        name: "evaluation-clusters",
+        shows: "the evaluation of the Kubernetes agent and beside etcd, in seconds",
+        requirement: testbed::api_server_is_there,
+        commands: |_| one_command(&evaluation_tests("clusters", "clusters::")),
     },
     Suite {
         name: "fuzz-corpus",
@@ -136,19 +133,76 @@ pub(crate) const ALL: &[Suite] = &[
     Suite {
         name: "agent",
         shows: "the Kubernetes agent on real API servers: requests, promises, peering, kills",
-        requirement: testbed::api_server_is_there,
+        requirement: testbed::api_server_with_definitions_is_there,
         commands: |_| {
             one_command(
-                "cargo test --locked --package rear-agent --features clusters --test clusters",
+                "cargo test --locked --package rear-agent --features clusters,failpoints \
+                 --test clusters",
             )
         },
     },
+    Suite {
+        name: "packages",
+        shows: "packages and images install, start, upgrade and go, in a small Debian of their own",
+        requirement: base_system::requirement,
+        commands: |_| {
+            Ok(vec![
+                Invocation::new("cargo xtask package --as-tests"),
+                Invocation::new(&packaging_tests("debian:: images::")),
+            ])
+        },
+    },
+    Suite {
+        name: "charts",
+        shows: "the Helm charts render, validate their values, and are what the manifests are",
+        requirement: testbed::helm_is_there,
+        commands: |_| one_command(&packaging_tests("charts::")),
+    },
+    Suite {
+        name: "monitoring",
+        shows: "alert rules fire when they should; dashboards ask for metrics that exist",
+        requirement: |root| tools::require(root, &[&PROMTOOL, &CURL]),
+        commands: |_| one_command(&packaging_tests("watching::")),
+    },
+    Suite {
+        name: "tutorials",
+        shows: "every command of the tutorials does what they say",
+        requirement: |root| {
+            tools::require(root, &[&IP, &CURL])?;
+            testbed::cluster_is_there(root)
+        },
+        commands: |_| one_command(&packaging_tests("tutorials::")),
+    },
 ];
+
+/// The broker's tests, as far as the filter lets them through. Always with the same features, which only say what is
+/// compiled of the tests: so the suites share one build.
+pub(crate) fn broker_tests(filter: &str) -> String {
+    let features = "browser,clients,crowd,operations,small-disk";
+    format!(
+        "cargo test --locked --package rear-broker --features {features} --test broker -- {filter}"
+    )
+}
+
+/// The tests of what is installed and read, as far as the filter lets them through.
+fn packaging_tests(filter: &str) -> String {
+    format!(
+        "cargo test --locked --package rear-packaging --features tools --test packaging -- {filter}"
+    )
+}
 
 /// The testbed's tests on servers, which are one binary, as far as the filter lets them through.
 fn testbed_tests(filter: &str) -> String {
     format!(
         "cargo test --locked --package rear-testbed --features clusters --test clusters -- {filter}"
+    )
+}
+
+/// The short versions of the evaluation's tests, as far as the filter lets them through. One after the other: each starts
+/// brokers and many callers.
+fn evaluation_tests(feature: &str, filter: &str) -> String {
+    format!(
+        "cargo test --locked --package rear-evaluation --features {feature} --test short -- --test-threads 1 {filter}"
     )
 }
 

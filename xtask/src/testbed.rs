@@ -22,14 +22,40 @@ const STAGES: &[&str] = &[
     "kustomize/stage/pod/fast/pod-delete.yaml",
 ];
 
+/// Where cert-manager has the definitions that our manifests use.
+const CERTIFICATES: &[&str] = &[
+    "deploy/crds/cert-manager.io_certificates.yaml",
+    "deploy/crds/cert-manager.io_clusterissuers.yaml",
+    "deploy/crds/cert-manager.io_issuers.yaml",
+];
+
+/// Where the Prometheus operator has the definitions that our manifests use.
+const MONITORS: &[&str] = &[
+    "example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml",
+    "example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml",
+    "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
+];
+
 /// Succeeds when API servers with their etcd can be started.
 pub(crate) fn api_server_is_there(_root: &Path) -> Result<(), String> {
     all_are_there(&Places::from_environment(), Artifact::FOR_API_SERVER)
 }
 
+/// Succeeds when API servers can be started and know what other projects define.
+pub(crate) fn api_server_with_definitions_is_there(root: &Path) -> Result<(), String> {
+    api_server_is_there(root)?;
+    all_are_there(&Places::from_environment(), Artifact::DEFINITIONS)
+}
+
 /// Succeeds when whole clusters can be started.
 pub(crate) fn cluster_is_there(_root: &Path) -> Result<(), String> {
     all_are_there(&Places::from_environment(), Artifact::FOR_CLUSTER)
+}
+
+/// Succeeds when charts can be rendered and tried on an API server.
+pub(crate) fn helm_is_there(root: &Path) -> Result<(), String> {
+    api_server_is_there(root)?;
+    all_are_there(&Places::from_environment(), &[Artifact::Helm])
 }
 
 fn all_are_there(places: &Places, artifacts: &[Artifact]) -> Result<(), String> {
@@ -83,15 +109,30 @@ fn build(root: &Path, artifact: Artifact, file: &Path) -> Result<(), String> {
     let module = Module::new(root, artifact.module());
     match artifact.package() {
         Some(package) => module.build(&package, &linker_flags(artifact.module()), file),
-        None => write_stages(&module.source()?, file),
+        None => write_texts(&module.source()?, texts(artifact), file),
     }
 }
 
-fn write_stages(kwok: &Path, file: &Path) -> Result<(), String> {
-    let stages: Vec<_> = STAGES.iter().map(|stage| kwok.join(stage)).collect();
-    joined(&stages)
-        .and_then(|stages| fs::write(file, stages))
-        .map_err(|error| format!("the stages of kwok in {}: {error}", kwok.display()))
+/// The files of a release that an artifact consists of, if it is not compiled.
+fn texts(artifact: Artifact) -> &'static [&'static str] {
+    match artifact {
+        Artifact::KwokStages => STAGES,
+        Artifact::CertManagerDefinitions => CERTIFICATES,
+        Artifact::PrometheusOperatorDefinitions => MONITORS,
+        Artifact::Etcd
+        | Artifact::KubeApiserver
+        | Artifact::Kubectl
+        | Artifact::KubeScheduler
+        | Artifact::KubeControllerManager
+        | Artifact::Kwok => &[],
+    }
+}
+
+fn write_texts(release: &Path, texts: &[&str], file: &Path) -> Result<(), String> {
+    let files: Vec<_> = texts.iter().map(|text| release.join(text)).collect();
+    joined(&files)
+        .and_then(|texts| fs::write(file, texts))
+        .map_err(|error| format!("what is needed of {}: {error}", release.display()))
 }
 
 /// Without symbols, as nobody debugs these. kubectl does not start without its version.
@@ -100,7 +141,11 @@ fn linker_flags(module: GoModule) -> String {
         GoModule::Kubernetes => {
             format!(" -X k8s.io/component-base/version.gitVersion={}", module.version())
         }
-        GoModule::Etcd | GoModule::Kwok => String::new(),
+        GoModule::Etcd
+        | GoModule::Kwok
+        | GoModule::CertManager
+        | GoModule::PrometheusOperator
+        | GoModule::Helm => String::new(),
     };
     format!("-s -w{version}")
 }
@@ -141,6 +186,13 @@ mod tests {
         let planted = Planted::new(&[("a.yaml", "a: 1\n"), ("b.yaml", "b: 2")]);
         let files = ["a.yaml", "b.yaml"].map(|name| planted.root().join(name));
         assert_eq!(joined(&files).expect("both are there"), "a: 1\n\n---\nb: 2");
+    }
+
+    #[test]
+    fn what_is_not_compiled_consists_of_texts() {
+        for artifact in Artifact::ALL {
+            assert_eq!(artifact.package().is_none(), !texts(*artifact).is_empty(), "{artifact:?}");
+        }
     }
 
     #[test]

@@ -126,12 +126,52 @@ pub(crate) const CHROMEDRIVER: Tool = Tool {
     install: Install::Debian("chromium-driver"),
 };
 
+pub(crate) const NPM: Tool = Tool {
+    name: "npm",
+    version: Version::Any,
+    why: "fetches axe-core, which judges the dashboard",
+    check: "npm --version",
+    install: Install::Debian("npm"),
+};
+
 pub(crate) const CARGO_FUZZ: Tool = Tool {
     name: "cargo-fuzz",
     version: Version::Exactly("0.13.2"),
     why: "builds the fuzz targets and replays their corpus",
     check: "cargo fuzz --version",
     install: Install::Crate,
+};
+
+pub(crate) const CARGO_DEB: Tool = Tool {
+    name: "cargo-deb",
+    version: Version::Exactly("3.8.0"),
+    why: "makes Debian packages",
+    check: "cargo deb --version",
+    install: Install::Crate,
+};
+
+pub(crate) const DPKG_DEV: Tool = Tool {
+    name: "dpkg-shlibdeps",
+    version: Version::Any,
+    why: "says what a package depends on",
+    check: "dpkg-shlibdeps --version",
+    install: Install::Debian("dpkg-dev"),
+};
+
+pub(crate) const DEBOOTSTRAP: Tool = Tool {
+    name: "debootstrap",
+    version: Version::Any,
+    why: "makes a small Debian, in which packages are tried",
+    check: "debootstrap --version",
+    install: Install::Debian("debootstrap"),
+};
+
+pub(crate) const IP: Tool = Tool {
+    name: "ip",
+    version: Version::Any,
+    why: "gives tests a network of their own",
+    check: "ip -Version",
+    install: Install::Debian("iproute2"),
 };
 
 /// Debian 12 and 13 have older ones: to install those would help nobody.
@@ -163,7 +203,12 @@ pub(crate) const ALL: &[Tool] = &[
     CXX,
     CHROMIUM,
     CHROMEDRIVER,
+    NPM,
     CARGO_FUZZ,
+    CARGO_DEB,
+    DPKG_DEV,
+    DEBOOTSTRAP,
+    IP,
     GO,
 ];
 

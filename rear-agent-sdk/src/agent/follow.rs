@@ -14,6 +14,7 @@ use super::{Agent, Parts, Wish};
 use crate::communicator::{Level, Reservation, Role};
 use crate::error::{Chain, Error};
 use crate::handler::{NotKept, Step, steps};
+use crate::recovery::Recovery;
 use crate::watch::Watch;
 
 pub(super) struct Follower {
@@ -23,8 +24,9 @@ pub(super) struct Follower {
     wish: mpsc::Sender<Wish>,
     pause: Duration,
     backoff: Backoff,
-    /// The life of the ledger in which the broker has been told what is kept.
-    told_in: Option<u64>,
+    /// The life of the ledger in which the broker knows all that is kept.
+    known_in: Option<u64>,
+    recovery: Recovery,
 }
 
 impl Follower {
@@ -32,7 +34,8 @@ impl Follower {
         let parts = agent.parts.clone();
         let watch = Watch::new(parts.communicator.clone(), role);
         let (pause, backoff) = (agent.pause, Backoff::new(agent.pause));
-        Self { parts, role, watch, wish, pause, backoff, told_in: None }
+        let recovery = Recovery::default();
+        Self { parts, role, watch, wish, pause, backoff, known_in: None, recovery }
     }
 
     /// Until the communicator is closed.
@@ -57,7 +60,7 @@ impl Follower {
             match level {
                 Ok(level) => {
                     self.backoff.worked();
-                    unfinished = !self.reconcile(&level).await;
+                    unfinished = !self.reconcile(&level).await || !self.recovery.is_over();
                     last = Some(level);
                 }
                 Err(Error::Closed) => return Err(Error::Closed),
@@ -71,19 +74,40 @@ impl Follower {
         }
     }
 
-    /// A level in which the broker can know all that this provider keeps. After a restore the broker has forgotten
-    /// promises, and learns of them from the provider: what it has not been told must not be given back.
+    /// A level from which it can be told what has ended: the broker knows all that this side keeps, or it is known
+    /// what the broker may have forgotten.
     async fn settled(&mut self, mut level: Level) -> Result<Level, Error> {
         let life = |level: &Level| level.revision.map(|revision| revision.incarnation);
-        while self.role == Role::Provider && life(&level) != self.told_in {
+        while life(&level) != self.known_in {
             let seen = life(&level);
-            self.have_it_told().await;
-            level = self.parts.communicator.instructions(self.role, None).await?;
-            if life(&level) == seen {
-                self.told_in = seen;
+            match self.role {
+                // It learns of its promises from the provider: what it has not been told must not be given back.
+                Role::Provider => self.have_it_told().await,
+                Role::Requester => {
+                    if !self.look_for_forgotten(&level).await? {
+                        self.known_in = seen;
+                        break;
+                    }
+                }
             }
+            // What has been said meanwhile is in a later level.
+            level = self.parts.communicator.instructions(self.role, None).await?;
+            if life(&level) != seen {
+                continue;
+            }
+            if !self.recovery.is_over() {
+                break;
+            }
+            self.known_in = seen;
         }
         Ok(level)
+    }
+
+    /// Whether the broker had to be asked about it.
+    async fn look_for_forgotten(&mut self, level: &Level) -> Result<bool, Error> {
+        let kept = self.parts.handler.kept(self.role).await;
+        let kept = kept.map_err(|source| Error::Local { source })?;
+        self.recovery.look(&*self.parts.communicator, level, &kept).await
     }
 
     /// Ends when the state has been published after this moment.
@@ -107,7 +131,8 @@ impl Follower {
                 return false;
             }
         };
-        let steps = steps(&level.instructions, &kept);
+        let mut steps = steps(&level.instructions, &kept);
+        steps.retain(|step| !matches!(step, Step::GiveBack(kept) if self.recovery.may_live(kept)));
         let mut done = true;
         for step in &steps {
             done &= self.take(step).await;

@@ -9,7 +9,7 @@ use rear_api::problem::Code;
 use rear_api::reservation::PhaseName;
 use tokio::sync::{Barrier, OnceCell};
 
-use super::bodies::request;
+use super::bodies::{advertise, request};
 use super::cluster::{Cluster, within};
 use super::pki::Authority;
 use super::process::{Broker, connect};
@@ -286,13 +286,14 @@ async fn a_broker_of_the_earlier_system_is_served_too_and_told_what_is_held() {
         connect(broker.address, folder.path().join(name))
     };
     let paris = cluster("paris");
+    advertise(&*cluster("rome"), "rome").await;
     let made = paris.reserve(&request("1", "1Gi"), &Intent::new()).await.unwrap();
     let rome = Cluster::new("8", "16Gi");
     let agent = rome.agent_every("rome", cluster("rome"), Duration::from_millis(100));
     rome.until(|memory| memory.kept.len() == 1).await;
     within(async {
         loop {
-            let kept = broker.state.lock().unwrap().advertisement.clone().unwrap();
+            let kept = broker.state.lock().unwrap().advertisements["rome"].clone();
             if kept["holding"][0]["reservationID"] == made.id.as_str() {
                 return;
             }

@@ -28,6 +28,8 @@ pub(crate) struct Memory {
     pub(crate) kept: Vec<(Role, Reservation)>,
     /// The ids of all that it was asked to keep, again and again.
     pub(crate) asked: Vec<String>,
+    /// The ids of all that it gave back.
+    pub(crate) given_back: Vec<String>,
     /// Why it keeps nothing for others.
     pub(crate) refuses: Option<String>,
     /// How often it fails before it works.
@@ -187,6 +189,7 @@ impl InstructionHandler for Cluster {
     fn give_back<'a>(&'a self, role: Role, promise: &'a Reservation) -> Doing<'a, ()> {
         Box::pin(async move {
             self.with(|memory| {
+                memory.given_back.push(promise.id.clone());
                 memory.kept.retain(|(side, kept)| (*side, &kept.id) != (role, &promise.id));
             });
             Ok(())

@@ -39,7 +39,7 @@ async fn its_locks_come_back_with_every_advertisement() {
     let stage = Stage::new().await;
     let (rome, paris) = (stage.cluster("rome"), stage.cluster("paris"));
     advertise(&*rome, "rome").await;
-    let kept = || stage.broker.state.lock().unwrap().advertisement.clone().unwrap();
+    let kept = || stage.broker.state.lock().unwrap().advertisements["rome"].clone();
     assert_eq!(kept()["resources"]["available"], json!({"cpu": "8", "memory": "16Gi"}));
     let made = paris.reserve(&request("2", "4Gi"), &Intent::new()).await.unwrap();
     advertise(&*rome, "rome").await;
@@ -54,7 +54,8 @@ async fn its_locks_come_back_with_every_advertisement() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reservation_whose_answer_is_lost_is_not_sent_again() {
     let stage = Stage::new().await;
-    let paris = stage.cluster("paris");
+    let (rome, paris) = (stage.cluster("rome"), stage.cluster("paris"));
+    advertise(&*rome, "rome").await;
     paris.ping().await.unwrap();
     stage.broker.state.lock().unwrap().lose_answers = true;
     let error = paris.reserve(&request("2", "4Gi"), &Intent::new()).await.unwrap_err();

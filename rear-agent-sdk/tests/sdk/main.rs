@@ -23,6 +23,7 @@ mod process;
 #[path = "../../examples/custom_transport/protocol.rs"]
 mod protocol;
 mod proxy;
+mod recoveries;
 mod reservations;
 mod stand_in;
 mod together;

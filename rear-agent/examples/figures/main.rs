@@ -1,14 +1,15 @@
 //! Measures the agent on two API servers with a broker, by watches: `cargo run --release -p rear-agent --features clusters --example figures`.
 //!
 //! It runs the programs `rear-agent` and `rear-broker` from the folder above its own, which
-//! `cargo build --release -p rear-agent -p rear-broker` fills.
+//! `cargo build --release -p rear-agent -p rear-broker` fills. With `--json` it tells everything in the end, for programs; with
+//! `--short` it does little of it, to see that it works. `cargo xtask evaluate --test kubernetes` uses both.
 
 #[allow(dead_code, reason = "the playground uses more of it")]
 mod programs;
+mod report;
 mod site;
 
 use std::error::Error;
-use std::io::Write;
 use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt};
@@ -23,21 +24,29 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use programs::{Broker, Running};
+use report::Report;
 use site::Site;
 
-/// What the provider has, as the issue asks.
-const NODES: usize = 100;
-const PODS: usize = 3000;
+/// How much is done.
+struct Size {
+    /// What the provider has.
+    nodes: usize,
+    pods: usize,
+    /// How many requests are timed, after a few that warm up.
+    requests: usize,
+    warm_up: usize,
+    /// How long the idle agent is looked at.
+    idle: Duration,
+}
 
-/// How many requests are timed, after a few that warm up.
-const REQUESTS: usize = 100;
-const WARM_UP: usize = 10;
+/// As the issue about the agent asks.
+const FULL: Size =
+    Size { nodes: 100, pods: 3000, requests: 100, warm_up: 10, idle: Duration::from_mins(2) };
+const SHORT: Size =
+    Size { nodes: 3, pods: 20, requests: 3, warm_up: 1, idle: Duration::from_secs(2) };
 
 /// Between two requests, so that giving one back is not timed with the next.
 const APART: Duration = Duration::from_millis(300);
-
-/// How long the idle agent is looked at.
-const IDLE: Duration = Duration::from_mins(2);
 
 /// Whatever takes longer is stuck.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -48,31 +57,52 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Outcome<()> {
+    let asked = |flag: &str| std::env::args().any(|argument| argument == flag);
+    let size = if asked("--short") { SHORT } else { FULL };
+    let mut report = Report::new(asked("--json"));
     let broker = Broker::start(&["rome", "paris"])?;
     let (rome, paris) = (Site::start()?, Site::start()?);
     let (at_rome, at_paris) = (rome.client().await?, paris.client().await?);
-    site::fill(at_paris.clone(), NODES, PODS).await?;
-    say(&format!("the provider has {NODES} nodes and {PODS} pods"))?;
+    let Size { nodes, pods, .. } = size;
+    site::fill(at_paris.clone(), nodes, pods).await?;
+    let has = json!({ "nodes": nodes, "pods": pods });
+    report.put("provider", has, &format!("the provider has {nodes} nodes and {pods} pods"))?;
 
     let mut advertised = seen::<Advertisement>(&at_paris, |object| Some(object.name_any()));
     let started = Instant::now();
     let of_paris = broker.agent(&paris.kubeconfig, "paris")?;
     let first = next(&mut advertised).await?.1 - started;
-    say(&format!("start to first advertisement: {first:.1?}"))?;
+    let ms = json!(first.as_secs_f64() * 1000.0);
+    report.put(
+        "first_advertisement_ms",
+        ms,
+        &format!("start to first advertisement: {first:.1?}"),
+    )?;
     let _of_rome = broker.agent(&rome.kubeconfig, "rome")?;
     until_published(&at_rome).await?;
     until_published(&at_paris).await?;
+    time_requests(&size, &at_rome, &at_paris, &mut report).await?;
+    idle(&of_paris, size.idle, &mut report).await?;
+    report.end()
+}
 
+/// One request after the other, until both sides' objects say so.
+async fn time_requests(
+    size: &Size,
+    at_rome: &Client,
+    at_paris: &Client,
+    report: &mut Report,
+) -> Outcome<()> {
     let (mut reserved, mut instructed, mut bare) = (Vec::new(), Vec::new(), Vec::new());
-    let mut answers = seen::<ResourceRequest>(&at_rome, is_reserved);
+    let mut answers = seen::<ResourceRequest>(at_rome, is_reserved);
     let mut kept =
-        seen::<ProviderInstruction>(&at_paris, |object| Some(object.spec.reservation_name.clone()));
-    for index in 0..WARM_UP + REQUESTS {
+        seen::<ProviderInstruction>(at_paris, |object| Some(object.spec.reservation_name.clone()));
+    for index in 0..size.warm_up + size.requests {
         let name = format!("r{index}");
-        let (asked, id, answered) = ask(&at_rome, &name, &mut answers).await?;
+        let (asked, id, answered) = ask(at_rome, &name, &mut answers).await?;
         let promised = until_named(&mut kept, &id).await?;
-        let written = write(&at_rome).await?;
-        if index >= WARM_UP {
+        let written = write(at_rome).await?;
+        if index >= size.warm_up {
             reserved.push(answered - asked);
             instructed.push(promised - asked);
             bare.push(written);
@@ -82,23 +112,28 @@ async fn main() -> Outcome<()> {
             .await?;
         sleep(APART).await;
     }
-    report("one bare status write", &mut bare)?;
-    report("ResourceRequest created to Reserved in its status", &mut reserved)?;
-    report("ResourceRequest created to the provider's instruction", &mut instructed)?;
-    let ratio = median(&mut reserved).as_secs_f64() / median(&mut bare).as_secs_f64();
-    say(&format!("Reserved in bare status writes: {ratio:.2}"))?;
-    idle(&of_paris).await
+    let whole = "ResourceRequest created to";
+    let write = report.times("status_write", "one bare status write", &mut bare)?;
+    let what = format!("{whole} Reserved in its status");
+    let answer = report.times("reserved", &what, &mut reserved)?;
+    let what = format!("{whole} the provider's instruction");
+    report.times("instructed", &what, &mut instructed)?;
+    let ratio = answer.as_secs_f64() / write.as_secs_f64();
+    report.put("writes", json!(ratio), &format!("Reserved in bare status writes: {ratio:.2}"))
 }
 
 /// What the idle agent of the provider costs.
-async fn idle(agent: &Running) -> Outcome<()> {
-    sleep(Duration::from_secs(10)).await;
+async fn idle(agent: &Running, span: Duration, report: &mut Report) -> Outcome<()> {
+    // What it still does for the last request is not part of it.
+    sleep(span / 12).await;
     let before = agent.processor_time()?;
-    sleep(IDLE).await;
+    sleep(span).await;
     let used = agent.processor_time()?.saturating_sub(before);
-    let share = used.as_secs_f64() / IDLE.as_secs_f64() * 100.0;
+    let share = used.as_secs_f64() / span.as_secs_f64() * 100.0;
     let (now, most) = agent.memory()?;
-    say(&format!("idle agent: {now} kB resident (at most {most} kB), {share:.3} % of a core"))
+    let line = format!("idle agent: {now} kB resident (at most {most} kB), {share:.3} % of a core");
+    let figure = json!({ "percent": share, "resident_kb": now, "most_kb": most });
+    report.put("idle", figure, &line)
 }
 
 /// Creates a request; when it was seen, its reservation, and when the status was seen to say so.
@@ -210,19 +245,4 @@ async fn until_published(client: &Client) -> Outcome<()> {
         }
     }
     Err("a watch ended".into())
-}
-
-fn median(times: &mut [Duration]) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
-}
-
-fn report(what: &str, times: &mut [Duration]) -> Outcome<()> {
-    let middle = median(times);
-    let late = times.get(times.len() * 99 / 100).copied().unwrap_or_default();
-    say(&format!("{what}: p50 {middle:.1?}, p99 {late:.1?}, of {}", times.len()))
-}
-
-fn say(line: &str) -> Outcome<()> {
-    Ok(writeln!(std::io::stdout(), "{line}")?)
 }

@@ -32,6 +32,9 @@ enum Command {
         /// How many clusters.
         #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=9))]
         clusters: u8,
+        /// A folder to make, for a kubeconfig of each cluster.
+        #[arg(long, value_name = "DIR")]
+        kubeconfigs: Option<PathBuf>,
     },
     /// Show what each cluster says, asks, uses and keeps.
     Status,
@@ -48,7 +51,7 @@ enum Command {
 
 fn main() -> Outcome<()> {
     match Cli::parse().command {
-        Command::Up { clusters } => up::up(clusters),
+        Command::Up { clusters, kubeconfigs } => up::up(clusters, kubeconfigs.as_deref()),
         Command::Status => visit::status(&note::read()?),
         Command::Certs { folder } => visit::certificates(&note::read()?, &folder),
         Command::Reserve => visit::reserve(&note::read()?),

@@ -22,7 +22,7 @@ struct Member {
     name: String,
 }
 
-pub(super) fn up(number: u8) -> Outcome<()> {
+pub(super) fn up(number: u8, kubeconfigs: Option<&Path>) -> Outcome<()> {
     let names: Vec<_> = (1..=number).map(|index| format!("cluster-{index}")).collect();
     let broker = Broker::start(&names)?;
     say(&format!("broker: {}", broker.address()))?;
@@ -42,6 +42,9 @@ pub(super) fn up(number: u8) -> Outcome<()> {
         clusters: members.iter().map(place).collect(),
     };
     let _written = note::write(&note)?;
+    if let Some(folder) = kubeconfigs {
+        hand_out(&note, folder)?;
+    }
     explain(&note)?;
     hold()
 }
@@ -94,6 +97,16 @@ fn kubeconfig(cluster: &Cluster, token: &str) -> Outcome<PathBuf> {
     let file = server.folder().join("agent.kubeconfig");
     fs::write(&file, text.to_string())?;
     Ok(file)
+}
+
+/// Each under the name of its cluster, for its owner alone.
+fn hand_out(note: &Note, folder: &Path) -> Outcome<()> {
+    fs::create_dir_all(folder)?;
+    for Place { name, kubeconfig } in &note.clusters {
+        // With the rights of the original.
+        fs::copy(kubeconfig, folder.join(name))?;
+    }
+    Ok(())
 }
 
 fn explain(note: &Note) -> Outcome<()> {

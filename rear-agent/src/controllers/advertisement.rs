@@ -11,6 +11,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use kube::Api;
 use kube::runtime::WatchStreamExt;
+use kube::runtime::events::EventType;
 use kube::runtime::watcher::watch_object;
 use rear_agent_sdk::communicator::Timestamp;
 use rear_agent_sdk::{Chain, Resources, Schedule};
@@ -29,10 +30,12 @@ use crate::resources::{
     Advertisement, AdvertisementSpec, AdvertisementStatus, Condition, OwnResources, Truth,
     set_condition,
 };
+use crate::steps::step;
 
 const MANAGER: &str = "rear-agent-advertisement";
 
 const PUBLISHED: &str = "Published";
+const NOT_PUBLISHED: &str = "NotPublished";
 
 /// Changes that come together are written together.
 const DEBOUNCE: Duration = Duration::from_secs(1);
@@ -133,15 +136,32 @@ impl Writer {
             let mut written = apply(&self.api, MANAGER, &self.object(resources, now)).await?;
             written.metadata.managed_fields = None;
             *known = Some(written);
+            step!("advertisement-written");
         }
         let Some(object) = known else { return Ok(()) };
         let publication = self.sources.publication.borrow().clone();
         self.context.metrics.published(publication == Publication::Done);
         if let Some(status) = decide(object, &publication, now) {
             apply_status(&self.api, MANAGER, object, &status).await?;
+            self.tell(object, &status);
             object.status = Some(status);
+            step!("advertisement-shown");
         }
         Ok(())
+    }
+
+    /// Tells people how it stands with the broker, when that has changed.
+    fn tell(&self, object: &Advertisement, new: &AdvertisementStatus) {
+        let known = object.status.as_ref().and_then(|known| known.phase.as_deref());
+        let Some(condition) = new.conditions.iter().find(|condition| condition.kind == PUBLISHED)
+        else {
+            return;
+        };
+        if known != new.phase.as_deref() {
+            let failed = condition.reason == NOT_PUBLISHED;
+            let severity = if failed { EventType::Warning } else { EventType::Normal };
+            self.context.tell(object, severity, &condition.reason, &condition.message);
+        }
     }
 
     fn resources(&self, totals: &Totals, now: Timestamp) -> OwnResources {
@@ -185,10 +205,12 @@ fn decide(
             ("Pending", Truth::Unknown, "NotYet", "The broker has not been told yet.")
         }
         Publication::Done => ("Active", Truth::True, "Published", "The broker has been told."),
-        Publication::Failed(why) => ("Failed", Truth::False, "NotPublished", why.as_str()),
+        Publication::Failed(why) => ("Failed", Truth::False, NOT_PUBLISHED, why.as_str()),
     };
     let known = object.status.clone().unwrap_or_default();
     let mut new = known.clone();
+    // The generation grows with every refreshment: it alone is no news.
+    let observed = known.observed_generation;
     new.phase = Some(phase.to_owned());
     new.published = Some(truth == Truth::True);
     new.message = Some(message.to_owned());
@@ -200,12 +222,14 @@ fn decide(
             reason: reason.to_owned(),
             message: message.to_owned(),
             last_transition_time: stamp(now),
-            observed_generation: None,
+            observed_generation: observed,
         },
     );
-    // The generation grows with every refreshment: it alone is no news.
     (new != known).then(|| {
         new.observed_generation = object.metadata.generation;
+        for condition in &mut new.conditions {
+            condition.observed_generation = object.metadata.generation;
+        }
         new.last_update_time = Some(stamp(now));
         new
     })
@@ -223,10 +247,13 @@ mod tests {
             "allocated":{"cpu":0,"memory":"0"},"available":{"cpu":"1","memory":"1"}}}"#,
         );
         let mut object = Advertisement::new("a", spec.unwrap());
+        object.metadata.generation = Some(7);
         let (early, late) = (Timestamp::from_seconds(1), Timestamp::from_seconds(2));
         let status = decide(&object, &Publication::NotYet, early).unwrap();
         assert_eq!((status.phase.as_deref(), status.published), (Some("Pending"), Some(false)));
+        assert_eq!(status.conditions[0].observed_generation, Some(7));
         object.status = Some(status);
+        object.metadata.generation = Some(8);
         assert_eq!(decide(&object, &Publication::NotYet, late), None);
         let failed = decide(&object, &Publication::Failed("why".into()), late).unwrap();
         assert_eq!(failed.message.as_deref(), Some("why"));

@@ -22,6 +22,7 @@ use crate::promises::{Disturbance, is_ours};
 use crate::resources::{
     Condition, ProviderInstruction, ProviderInstructionStatus, Truth, set_condition,
 };
+use crate::steps::step;
 
 const MANAGER: &str = "rear-agent-provider-instruction";
 
@@ -116,6 +117,7 @@ async fn reconcile(
     if let Some(status) = decide(&instruction, is_ours(&*instruction), now) {
         let api = context.instructions::<ProviderInstruction>();
         apply_status(&api, MANAGER, &*instruction, &status).await?;
+        step!("promise-enforced");
         let condition = status.conditions.iter().find(|condition| condition.kind == ENFORCED);
         if let Some(Condition { reason, message, .. }) = condition {
             context.tell(&*instruction, EventType::Normal, reason, message);

@@ -21,8 +21,8 @@ use rear_agent_sdk::Resources;
 use serde_json::json;
 
 use super::provider_instruction::{is_by_others, next_look};
-use super::resource_request::release;
-use super::{again, drive};
+use super::resource_request::{Release, release};
+use super::{PAUSE, again, drive};
 use crate::context::{Context, ReconcileError};
 use crate::promises::translate::Instruction;
 use crate::promises::{Disturbance, is_ours};
@@ -140,8 +140,10 @@ async fn reconcile(
     if instruction.annotations().contains_key(RELEASE)
         && let Some(broker) = &context.broker
     {
-        // The broker's next level takes the instruction away.
-        release(&**broker, &instruction.spec.reservation_name).await?;
+        // The broker's next level takes the instruction away. One that was restored may learn of it from the provider.
+        if release(&**broker, &instruction.spec.reservation_name).await? == Release::Unknown {
+            return Ok(Action::requeue(PAUSE));
+        }
     }
     if let Some(pause) = peerings.settle(&instruction).await? {
         return Ok(Action::requeue(pause));

@@ -5,9 +5,9 @@
 
 mod answer;
 mod asked;
+mod ending;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::{Stream, StreamExt};
 use kube::runtime::controller::Action;
@@ -16,12 +16,9 @@ use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::watcher::watcher;
 use kube::runtime::{Controller, PredicateConfig, WatchStreamExt, predicates, watcher as watching};
 use kube::{Api, ResourceExt};
-use rear_agent_sdk::communicator::{BrokerCommunicator, Reservation, Timestamp};
-use rear_agent_sdk::{Chain, Error};
-use rear_api::moment;
-use rear_api::problem::Code;
-use serde_json::json;
-use tracing::{info, warn};
+use rear_agent_sdk::Error;
+use rear_agent_sdk::communicator::BrokerCommunicator;
+use tracing::info;
 
 use super::reservation_instruction::Delivered;
 use super::{again, drive};
@@ -29,17 +26,15 @@ use crate::clock::has_passed;
 use crate::context::{Context, ReconcileError, apply_metadata, apply_status};
 use crate::promises::deliver;
 use crate::resources::{RequestPhase, ResourceRequest};
+use crate::steps::step;
 use answer::Answer;
 use asked::Asked;
+pub(super) use ending::{Release, release};
 
 const MANAGER: &str = "rear-agent-resource-request";
 
 /// Releases the reservation before the object goes.
 pub const FINALIZER: &str = "rear.fluidos.eu/release";
-
-/// How long a deletion waits to learn from the broker what it has granted. After that the object goes: a broker that is
-/// gone for good must not keep it. A reservation that exists then shows up as a `ReservationInstruction`.
-const PATIENCE: Duration = Duration::from_mins(5);
 
 /// What the controller works with.
 struct Requests {
@@ -156,10 +151,12 @@ impl Requests {
         broker: &dyn BrokerCommunicator,
         request: &ResourceRequest,
     ) -> Result<Action, ReconcileError> {
+        step!("request-seen");
         let asked = Asked::now(request, rear_agent_sdk::now());
         let finalizers = [FINALIZER];
         let annotations = asked.annotations();
         apply_metadata(&self.api(request), MANAGER, request, &finalizers, &annotations).await?;
+        step!("request-noted");
         self.ask(broker, request, &asked).await
     }
 
@@ -176,6 +173,7 @@ impl Requests {
                 Answer::refused(&error, asked, wait_for, now)
             }
         };
+        step!("request-answered");
         self.show(request, Some(asked), &answer).await?;
         let ends = answer.reservation.as_ref().and_then(|made| made.status.expires_at.as_deref());
         Ok(match answer.again {
@@ -195,10 +193,12 @@ impl Requests {
             return Ok(());
         };
         apply_status(&self.api(request), MANAGER, request, &status).await?;
+        step!("request-shown");
         if let Some(reservation) =
             answer.reservation.as_ref().filter(|_| answer.phase == RequestPhase::Reserved)
         {
             deliver(&self.context, reservation).await?;
+            step!("request-delivered");
         }
         let known = request.status.as_ref().and_then(|status| status.phase);
         if known != Some(answer.phase) {
@@ -228,7 +228,11 @@ impl Requests {
         }
         let answer = match broker.reservation(id).await {
             Ok(reservation) => Answer::granted(reservation),
-            Err(Error::NotFound { .. }) => Answer::expired(),
+            Err(Error::NotFound { .. }) if is_over => Answer::expired(),
+            Err(Error::NotFound { .. }) => {
+                self.must_have_ended(broker, request, asked).await?;
+                Answer::expired()
+            }
             // A broker of the earlier system: only the time is known.
             Err(Error::Unsupported { .. }) if is_over => {
                 self.delivered.remove(&self.context, id).await?;
@@ -254,107 +258,5 @@ impl Requests {
             }
             _ => Ok(Action::await_change()),
         }
-    }
-
-    /// Gives back what was asked under an older spec, or for an object that goes.
-    async fn release(
-        &self,
-        broker: &dyn BrokerCommunicator,
-        request: &ResourceRequest,
-        asked: &Asked,
-    ) -> Result<(), Error> {
-        let id = match shown(request, asked) {
-            Shown::Granted(id) => id.to_owned(),
-            Shown::Over => return Ok(()),
-            Shown::Nothing => match self.find_out(broker, request, asked).await? {
-                Some(reservation) => reservation.id,
-                None => return Ok(()),
-            },
-        };
-        release(broker, &id).await?;
-        info!(request = request.name_any(), reservation = id, "released");
-        // The broker's next level says the same; one of the earlier system does not.
-        let removed = self.delivered.remove(&self.context, &id).await;
-        removed.map_err(|error| Error::Local { source: error.into() })
-    }
-
-    /// What was granted before the answer was shown: the same key and body give the same reservation. If it had not
-    /// been granted, it may be now, and is released at once.
-    async fn find_out(
-        &self,
-        broker: &dyn BrokerCommunicator,
-        request: &ResourceRequest,
-        asked: &Asked,
-    ) -> Result<Option<Reservation>, Error> {
-        match broker.reserve(&asked.request, &asked.intent(request)).await {
-            Ok(reservation) => Ok(Some(reservation)),
-            Err(Error::Refused(_) | Error::OutcomeUnknown { .. } | Error::Unsupported { .. }) => {
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The object goes: its reservation first.
-    async fn finish(
-        &self,
-        broker: &dyn BrokerCommunicator,
-        request: &ResourceRequest,
-        asked: Option<Asked>,
-    ) -> Result<Action, ReconcileError> {
-        let Some(asked) = asked else {
-            self.let_go(request).await?;
-            return Ok(Action::await_change());
-        };
-        match self.release(broker, request, &asked).await {
-            Ok(()) => {}
-            Err(error) => {
-                warn!(request = request.name_any(), error = %Chain(&error), "not released");
-                match shown(request, &asked) {
-                    // The instruction remembers that it is to be released, for as long as it takes.
-                    Shown::Granted(id) => self.delivered.release_later(&self.context, id).await?,
-                    Shown::Over => {}
-                    Shown::Nothing if !is_out_of_patience(request) => return Err(error.into()),
-                    Shown::Nothing => {
-                        let note = format!(
-                            "The broker could not be asked what it has granted: {}",
-                            Chain(&error)
-                        );
-                        self.context.tell(request, EventType::Warning, "NotReleased", &note);
-                    }
-                }
-            }
-        }
-        self.let_go(request).await?;
-        Ok(Action::await_change())
-    }
-
-    async fn let_go(&self, request: &ResourceRequest) -> Result<(), kube::Error> {
-        if request.finalizers().iter().any(|known| known == FINALIZER) {
-            apply_metadata(&self.api(request), MANAGER, request, &[], &json!({})).await?;
-        }
-        Ok(())
-    }
-}
-
-/// Whether a deletion has waited long enough.
-fn is_out_of_patience(request: &ResourceRequest) -> bool {
-    let deleted = request.metadata.deletion_timestamp.as_ref();
-    let deleted = deleted.and_then(|time| moment::read(&time.0.to_string()).ok());
-    let waited = |since: Timestamp| rear_agent_sdk::now().since(since).as_nanos();
-    deleted.is_none_or(|since| u128::try_from(waited(since)).unwrap_or(0) > PATIENCE.as_nanos())
-}
-
-/// Repeating it is fine, and what has ended needs no release.
-pub(super) async fn release(broker: &dyn BrokerCommunicator, id: &str) -> Result<(), Error> {
-    match broker.release(id).await {
-        Ok(_) | Err(Error::NotFound { .. }) => Ok(()),
-        Err(Error::Refused(refused)) if refused.code == Some(Code::AlreadyEnded) => Ok(()),
-        // A broker of the earlier system frees it when its time is over.
-        Err(Error::Unsupported { .. }) => {
-            warn!(reservation = id, "this broker has no release: it ends at its time");
-            Ok(())
-        }
-        Err(error) => Err(error),
     }
 }

@@ -40,7 +40,11 @@ impl<'a> Start<'a> {
 
     /// The same, by another way.
     pub(crate) fn at(site: &'a Site, broker: &Broker, cluster: &str, address: SocketAddr) -> Self {
-        let folder = broker.certificates(cluster);
+        Self::towards(site, address, &broker.certificates(cluster))
+    }
+
+    /// At any broker, with the certificate of a folder.
+    pub(crate) fn towards(site: &'a Site, address: SocketAddr, folder: &Path) -> Self {
         Self::alone(site)
             .flag("--broker-transport=http")
             .flag(&format!("--broker-url=https://{address}"))

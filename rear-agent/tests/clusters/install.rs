@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use rear_testbed::artifacts::{Artifact, Places};
+use rear_testbed::{Kubectl, KubectlError, eventually};
+
 use super::site::{Site, deploy};
 
 #[test]
@@ -9,17 +12,67 @@ fn the_manifests_apply_to_a_real_api_server() {
     let site = Site::start();
     let kubectl = site.kubectl();
     for folder in ["agent", "agent/liqo"] {
-        let folder = deploy(folder);
-        let dry = ["apply", "--server-side", "--dry-run=server", "--force-conflicts", "-k"];
-        kubectl.run(&[&dry[..], &[folder.to_str().unwrap()]].concat()).unwrap();
+        dry_run(&kubectl, folder).unwrap();
     }
     let samples = fs::read_to_string(deploy("agent/samples/resource-request.yaml")).unwrap();
     let dry = ["apply", "--server-side", "--dry-run=server", "-f", "-"];
     kubectl.run_with_input(&dry, &samples).unwrap();
-    // Those of cert-manager and of the Prometheus operator are at least well-formed.
-    for folder in ["agent/certmanager", "agent/monitoring", "authority"] {
-        kubectl.run(&["kustomize", deploy(folder).to_str().unwrap()]).unwrap();
+}
+
+/// What the API server says to a folder of manifests, without keeping anything.
+fn dry_run(kubectl: &Kubectl, folder: &str) -> Result<String, KubectlError> {
+    let folder = deploy(folder);
+    let dry = ["apply", "--server-side", "--dry-run=server", "--force-conflicts", "-k"];
+    kubectl.run(&[&dry[..], &[folder.to_str().unwrap()]].concat())
+}
+
+#[test]
+fn certificates_and_monitors_are_what_cert_manager_and_the_prometheus_operator_define() {
+    let site = Site::start();
+    let kubectl = site.kubectl();
+    for artifact in Artifact::DEFINITIONS {
+        let definitions = Places::from_environment().find(*artifact).unwrap();
+        kubectl.apply(&fs::read_to_string(definitions).unwrap()).unwrap();
     }
+    site.ask(&["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]);
+    site.ask(&["create", "namespace", "cert-manager"]);
+    for (folder, names) in [
+        (
+            "agent/certmanager",
+            &[
+                "clusterissuer.cert-manager.io/liqo-broker-ca-issuer",
+                "certificate.cert-manager.io/agent-client-cert",
+            ][..],
+        ),
+        ("agent/monitoring", &["servicemonitor.monitoring.coreos.com/rear-agent"]),
+        ("authority", &["certificate.cert-manager.io/liqo-broker-ca"]),
+    ] {
+        // A definition that was established a moment ago may not be served yet.
+        let said = eventually(|| dry_run(&kubectl, folder).ok()).expect("the manifests apply");
+        for name in names {
+            assert!(said.contains(name), "{folder}: {said}");
+        }
+    }
+    // They are judged: what the definitions do not allow is refused.
+    let wrong = fs::read_to_string(deploy("agent/certmanager/certificate.yaml")).unwrap();
+    let wrong = wrong.replace("issuerRef:", "issuer:");
+    assert!(kubectl.apply(&wrong).unwrap_err().to_string().contains("issuer"));
+}
+
+#[test]
+fn the_authority_finds_its_way_from_the_brokers_cluster_to_another() {
+    let (broker, other) = (Site::start(), Site::start());
+    for site in [&broker, &other] {
+        site.ask(&["create", "namespace", "cert-manager"]);
+    }
+    let name = "liqo-broker-ca-secret";
+    let made = ["create", "secret", "generic", name, "-n", "cert-manager", "--from-literal=a=b"];
+    broker.ask(&made);
+    // As the page on installing says, line by line.
+    let found = broker.ask(&["get", "secret", name, "-n", "cert-manager", "-o", "yaml"]);
+    other.kubectl().run_with_input(&["apply", "-f", "-"], &found).unwrap();
+    let kept = other.field_in("cert-manager", &format!("secret/{name}"), ".data.a");
+    assert_eq!(kept.as_deref(), Some("Yg=="));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::requests::{OBJECT, World, provider, requester};
 use super::site::Site;
 
 /// The live reservations of Rome, as the broker has them.
-fn live(broker: &Broker) -> Vec<String> {
+pub(crate) fn live(broker: &Broker) -> Vec<String> {
     let user = broker.cluster("rome");
     let all = block_on(user.reservations(Role::Requester)).unwrap();
     let lives = |phase: &PhaseName| matches!(phase, PhaseName::Reserved | PhaseName::Active);

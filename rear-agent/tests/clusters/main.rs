@@ -8,9 +8,12 @@ mod agent;
 mod background;
 mod broker_cluster;
 mod by_hand;
+mod earlier_broker;
 mod flags;
 mod install;
 mod interruptions;
+#[cfg(feature = "failpoints")]
+mod kills;
 mod peering;
 #[path = "../../../rear-broker/tests/broker/pki.rs"]
 #[allow(dead_code, reason = "the broker's own tests use more of it")]
@@ -22,5 +25,9 @@ mod providers;
 #[path = "../../../rear-agent-sdk/tests/sdk/proxy.rs"]
 #[allow(dead_code, reason = "the SDK's own tests use more of it")]
 mod proxy;
+mod recoveries;
 mod requests;
 mod site;
+#[path = "../../../rear-agent-sdk/tests/sdk/stand_in.rs"]
+#[allow(dead_code, reason = "the SDK's own tests use more of it")]
+mod stand_in;

@@ -8,9 +8,10 @@ use rear_testbed::eventually;
 
 use super::agent::Start;
 use super::requests::{World, requester};
+use super::site::deploy;
 
 const PEERED: &str = ".status.conditions[?(@.type==\"Peered\")].status";
-const ACTIVE: &str = ".status.conditions[?(@.type==\"Active\")].status";
+pub(crate) const ACTIVE: &str = ".status.conditions[?(@.type==\"Active\")].status";
 
 /// Refuses every flag that liqoctl does not have, and every kubeconfig that is not a file.
 const STAND_IN: &str = r#"#!/bin/sh
@@ -35,11 +36,11 @@ if [ -e "$here/flood" ]; then rm "$here/flood"; head -c 2000000 /dev/zero | tr '
 echo "done"
 "#;
 
-struct Liqoctl(PathBuf);
+pub(crate) struct Liqoctl(PathBuf);
 
 impl Liqoctl {
     /// Beside a folder of kubeconfigs, of which Paris has a good one.
-    fn new(folder: &Path) -> Self {
+    pub(crate) fn new(folder: &Path) -> Self {
         let folder = folder.join("liqo");
         fs::create_dir(&folder).unwrap();
         let program = folder.join("liqoctl");
@@ -56,9 +57,15 @@ users: [{name: u, user: {token: abc}}]
         Self(folder)
     }
 
-    fn calls(&self) -> Vec<String> {
+    pub(crate) fn calls(&self) -> Vec<String> {
         let calls = fs::read_to_string(self.0.join("calls")).unwrap_or_default();
         calls.lines().map(str::to_owned).collect()
+    }
+
+    #[cfg(feature = "failpoints")]
+    pub(crate) fn forget_calls(&self) {
+        // There may have been none.
+        drop(fs::remove_file(self.0.join("calls")));
     }
 
     fn will(&self, what: &str) {
@@ -68,11 +75,21 @@ users: [{name: u, user: {token: abc}}]
     /// Starts the agent of Rome anew, with this program.
     fn restart(&self, world: &mut World) {
         drop(world.of_rome.take());
-        let start = Start::with(&world.rome, &world.broker, "rome")
-            .flag(&format!("--liqo-kubeconfig-dir={}", self.0.display()))
+        let agent = self.start(world).run();
+        world.of_rome = Some(agent);
+    }
+
+    /// The agent of Rome, with this program.
+    pub(crate) fn start<'a>(&self, world: &'a World) -> Start<'a> {
+        let folder = format!("--liqo-kubeconfig-dir={}", self.0.display());
+        self.with_kubeconfigs(world, &folder)
+    }
+
+    fn with_kubeconfigs<'a>(&self, world: &'a World, kubeconfigs: &str) -> Start<'a> {
+        Start::with(&world.rome, &world.broker, "rome")
+            .flag(kubeconfigs)
             .flag(&format!("--liqoctl={}", self.0.join("liqoctl").display()))
-            .flag("--liqo-timeout=10s");
-        world.of_rome = Some(start.run());
+            .flag("--liqo-timeout=10s")
     }
 }
 
@@ -133,6 +150,63 @@ fn a_kubeconfig_that_runs_programs_is_not_used() {
         .replace("token: abc", "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh}");
     fs::write(liqoctl.0.join("paris.kubeconfig"), bad).unwrap();
     liqoctl.restart(&mut world);
+    let id = world.reserved("a", "requestedCPU: '2', requestedMemory: 4Gi");
+    world.rome.until(&requester(&id), PEERED, "False");
+    let message = ".status.conditions[?(@.type==\"Peered\")].message";
+    let why = world.rome.field(&requester(&id), message).unwrap();
+    assert!(why.contains("runs a program"), "{why}");
+    assert_eq!(liqoctl.calls(), [""; 0]);
+}
+
+#[test]
+fn kubeconfigs_come_from_secrets_too_and_with_no_more_rights_than_that_takes() {
+    let mut world = World::start();
+    let liqoctl = Liqoctl::new(world.rome.server.folder());
+    let folder = deploy("agent/liqo");
+    world.rome.ask(&["apply", "--server-side", "-k", folder.to_str().unwrap()]);
+    drop(world.of_rome.take());
+    let start = liqoctl.with_kubeconfigs(&world, "--liqo-kubeconfig-secrets");
+    world.of_rome = Some(start.run());
+    let id = world.reserved("a", "requestedCPU: '2', requestedMemory: 4Gi");
+    let rome = &world.rome;
+    // Nobody has brought it yet.
+    let message = ".status.conditions[?(@.type==\"Peered\")].message";
+    let missing = eventually(|| {
+        rome.field(&requester(&id), message).filter(|why| why.contains("paris-kubeconfig"))
+    });
+    missing.expect("what is missing is named");
+    assert_eq!(liqoctl.calls(), [""; 0]);
+    let file = format!("--from-file=kubeconfig={}", liqoctl.0.join("paris.kubeconfig").display());
+    let secret = ["create", "secret", "generic", "paris-kubeconfig", "-n", "rear-agent", &file];
+    rome.ask(&secret);
+    rome.until(&requester(&id), PEERED, "True");
+    rome.until(&requester(&id), ACTIVE, "True");
+    rome.ask(&["delete", "rr", "a"]);
+    rome.until_gone(&requester(&id));
+    let calls = liqoctl.calls();
+    assert!(calls[0].starts_with("peer ") && calls[1] == "unpeer", "{calls:?}");
+    let account = "--as=system:serviceaccount:rear-agent:rear-agent";
+    for (verb, namespace) in [("get", "default"), ("list", "rear-agent"), ("watch", "rear-agent")] {
+        let asked = ["auth", "can-i", verb, "secrets", "-n", namespace, account];
+        assert!(rome.kubectl().run(&asked).is_err(), "{verb} secrets in {namespace}");
+    }
+}
+
+#[test]
+fn a_secret_whose_kubeconfig_runs_programs_is_not_used() {
+    let mut world = World::start();
+    let liqoctl = Liqoctl::new(world.rome.server.folder());
+    let folder = deploy("agent/liqo");
+    world.rome.ask(&["apply", "--server-side", "-k", folder.to_str().unwrap()]);
+    let file = liqoctl.0.join("paris.kubeconfig");
+    let good = fs::read_to_string(&file).unwrap();
+    fs::write(&file, good.replace("token: abc", "exec: {command: sh}")).unwrap();
+    let file = format!("--from-file=kubeconfig={}", file.display());
+    let secret = ["create", "secret", "generic", "paris-kubeconfig", "-n", "rear-agent", &file];
+    world.rome.ask(&secret);
+    drop(world.of_rome.take());
+    let start = liqoctl.with_kubeconfigs(&world, "--liqo-kubeconfig-secrets");
+    world.of_rome = Some(start.run());
     let id = world.reserved("a", "requestedCPU: '2', requestedMemory: 4Gi");
     world.rome.until(&requester(&id), PEERED, "False");
     let message = ".status.conditions[?(@.type==\"Peered\")].message";

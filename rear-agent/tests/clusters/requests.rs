@@ -73,11 +73,42 @@ fn a_request_is_reserved_on_both_sides_and_given_back_when_it_is_deleted() {
     paris.until_gone(&kept);
     rome.until_gone(&requester(&id));
     paris.until(OBJECT, ".spec.resources.available.cpu", "16");
-    let events = rome.ask(&["get", "events.events.k8s.io", "-o=jsonpath={..reason}"]);
-    assert!(events.contains("Reserved"), "{events}");
-    let events =
-        paris.ask(&["get", "events.events.k8s.io", "-n", "rear-agent", "-o=jsonpath={..reason}"]);
-    assert!(events.contains("Promised") && events.contains("Withdrawn"), "{events}");
+    rome.until_told("default", &[("ResourceRequest", "Reserved")]);
+    let used = "ReservationInstruction";
+    rome.until_told("rear-agent", &[(used, "Delivered"), (used, "NotConfigured")]);
+    let kept = "ProviderInstruction";
+    paris.until_told(
+        "rear-agent",
+        &[
+            ("Advertisement", "Published"),
+            (kept, "Promised"),
+            (kept, "Enforced"),
+            (kept, "Withdrawn"),
+        ],
+    );
+}
+
+#[test]
+fn every_kind_says_which_generation_its_status_and_conditions_are_about() {
+    let world = World::start();
+    let World { rome, paris, .. } = &world;
+    let id = world.reserved("a", "requestedCPU: '2', requestedMemory: 4Gi");
+    let (used, kept) = (requester(&id), provider(&id));
+    for (site, namespace, object, condition) in [
+        (rome, "default", "rr/a", "Reserved"),
+        (rome, "rear-agent", used.as_str(), "Peered"),
+        (paris, "rear-agent", kept.as_str(), "Enforced"),
+    ] {
+        let of_condition =
+            format!(".status.conditions[?(@.type==\"{condition}\")].observedGeneration");
+        for path in [".status.observedGeneration", &of_condition] {
+            site.until_in(namespace, object, path, "1");
+        }
+    }
+    // Its generation grows with every refreshment.
+    for path in [".status.observedGeneration", ".status.conditions[0].observedGeneration"] {
+        assert!(paris.field(OBJECT, path).unwrap().parse::<i64>().unwrap() >= 1, "{path}");
+    }
 }
 
 #[test]

@@ -96,6 +96,21 @@ impl Site {
         names.unwrap_or_else(|| panic!("there should be {number} of {kind}:\n{last}"))
     }
 
+    /// Waits until there are events about kinds of objects, for these reasons.
+    pub(crate) fn until_told(&self, namespace: &str, expected: &[(&str, &str)]) {
+        let each = "{range .items[*]}{.regarding.kind} {.reason}{\"\\n\"}{end}";
+        let output = format!("-o=jsonpath={each}");
+        let mut last = String::new();
+        let all = eventually(|| {
+            last = self.ask(&["get", "events.events.k8s.io", "-n", namespace, &output]);
+            let is_told = |(kind, reason): &(&str, &str)| {
+                last.lines().any(|line| line == format!("{kind} {reason}"))
+            };
+            expected.iter().all(is_told).then_some(())
+        });
+        assert!(all.is_some(), "{expected:?} should be told of, and there is:\n{last}");
+    }
+
     pub(crate) fn add_node(&self, name: &str, cpu: &str, memory: &str) {
         self.apply(&node(name, cpu, memory, "True", ""));
     }

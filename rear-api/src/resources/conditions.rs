@@ -13,13 +13,11 @@ pub struct Condition {
     /// Whether it is so.
     pub status: Truth,
     /// A word for why.
-    #[serde(default)]
     pub reason: String,
     /// The same for people.
     #[serde(default)]
     pub message: String,
     /// Since when it is so or not so.
-    #[serde(default)]
     pub last_transition_time: String,
     /// The generation of the object that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -20,14 +20,17 @@ pub struct Dev {
     /// The port of the API on this machine; without it 8443, or any that is free
     #[arg(long, value_name = "PORT")]
     http_port: Option<u16>,
+    /// Nobody borrows by itself; without it, all but the first two clusters do now and then, if there are two more
+    #[arg(long)]
+    calm: bool,
 }
 
 impl Dev {
     pub(crate) fn run(self, now: Timestamp) -> Result<Said, Failure> {
         let runtime = tokio::runtime::Runtime::new();
         let runtime = runtime.map_err(|error| Failure::new(error, exit::OTHER))?;
-        let wanted =
-            Wanted { clusters: self.clusters.into(), data: self.data, port: self.http_port };
+        let Self { clusters, data, http_port: port, calm } = self;
+        let wanted = Wanted { clusters: clusters.into(), data, port, calm };
         runtime.block_on(dev::run(wanted, now))?;
         Ok(Said::done("everything has ended\n"))
     }

@@ -18,6 +18,8 @@ pub(super) struct NextSteps<'a> {
     pub(super) addresses: &'a Addresses,
     /// Whether everything is there again the next time.
     pub(super) kept: bool,
+    /// Whether the clusters that are not spoken of borrow from each other.
+    pub(super) lively: bool,
 }
 
 impl fmt::Display for NextSteps<'_> {
@@ -43,10 +45,17 @@ impl fmt::Display for NextSteps<'_> {
         } else {
             "Ctrl-C ends it, and nothing stays."
         };
+        let life = if self.lively {
+            format!(
+                "All but {requester} and {provider} borrow from each other now and then (not with --calm).\n"
+            )
+        } else {
+            String::new()
+        };
         write!(
             f,
             r#"A broker serves https://localhost:{port}, and {clusters} simulated clusters speak to it: {names}{more}.
-Paste these lines into another terminal (sh, bash or zsh, with curl).
+{life}Paste these lines into another terminal (sh, bash or zsh, with curl).
 
 Say who asks, and for what:
   certs={issued}

@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 
 use rear_engine::Duration;
 use rear_store::clock::{Clock, SystemClock};
+use rear_testbed::artifacts::Places;
+use rear_testbed::artifacts::npm::Axe;
 use serde_json::{Value, json};
 
 use super::client::Client;
@@ -172,17 +174,20 @@ fn every_page_can_be_used_by_everyone_and_asks_nobody_else() {
     let stage = Stage::start();
     let rome = stage.advertise("rome", "Roma", "8");
     stage.advertise("paris", "Paris", "32");
-    reserve(&rome, "4");
+    let made = reserve(&rome, "4");
+    let (of_cluster, of_reservation) = ("#/clusters/paris", format!("#/reservations/{made}"));
+    let own = [(of_cluster, "It borrows nothing."), (of_reservation.as_str(), "Locked")];
     let browser = Browser::open();
     for (width, height) in [(390, 800), (800, 900), (1280, 1000)] {
         browser.resize(width, height);
-        for (page, text) in PAGES {
-            browser.go(&format!("{}{page}", stage.address));
+        for (page, text) in PAGES.iter().chain(&own) {
+            browser.go(&format!("{}?{width}{page}", stage.address));
             browser.until_text(text);
             browser.until("document.getElementById('live').textContent === 'live'");
-            for _ in ["as it is", "in the other theme"] {
+            for theme in ["as it is", "in the other theme"] {
                 let found = browser.run(JUDGE);
-                assert_eq!(found, json!([]), "{page} at {width}");
+                assert_eq!(found, json!([]), "{page} at {width}, {theme}");
+                assert_eq!(judged_by_axe(&browser), json!([]), "{page} at {width}, {theme}");
                 browser.run("document.getElementById('theme').click()");
             }
         }
@@ -191,6 +196,19 @@ fn every_page_can_be_used_by_everyone_and_asks_nobody_else() {
         .filter((name) => !name.startsWith(location.origin))";
     assert_eq!(browser.run(elsewhere), json!([]));
     assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+/// A second opinion: what axe-core finds wrong with the page as it is.
+fn judged_by_axe(browser: &Browser) -> Value {
+    let script = Axe::script(&Places::from_environment());
+    let axe = std::fs::read_to_string(&script)
+        .unwrap_or_else(|error| panic!("{}: {error}: run `cargo xtask setup`", script.display()));
+    let judge = "const done = arguments[arguments.length - 1];
+        const told = (found) => `${found.id}: ${found.help}: ${found.nodes[0].html}`;
+        axe.run(document, { resultTypes: ['violations'] })
+            .then((found) => done(found.violations.map(told)), (error) => done([String(error)]));";
+    browser.run(&format!("if (!window.axe) {{ {axe} }}"));
+    browser.run_to_its_end(judge)
 }
 
 #[test]

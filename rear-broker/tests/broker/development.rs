@@ -108,6 +108,41 @@ fn the_lines_that_it_prints_do_what_it_says_in_every_shell() {
 }
 
 #[test]
+fn clusters_that_nobody_plays_borrow_from_each_other_unless_it_is_to_be_calm() {
+    let tried = Tried::start(&["--clusters", "5", "--http-port", "0"]);
+    assert!(tried.said.contains("All but rome and paris borrow"), "{}", tried.said);
+    // The lines mean the same as without.
+    let lines: Vec<String> = tried.pasted().lines().map(str::to_owned).collect();
+    let (who, function) = (&lines[0], &lines[1]);
+    let ask = |what: &str| paste("sh", &format!("{who}\n{function}\n{what}\n")).join("");
+    let made = until(|| {
+        let made = json(&ask("as admin reservations"));
+        made.as_array().unwrap().first().cloned()
+    });
+    for side in ["requesterID", "targetClusterID"] {
+        assert!(["oslo", "milan", "turin"].contains(&made[side].as_str().unwrap()), "{made}");
+    }
+    for name in ["rome", "paris"] {
+        assert_eq!(ask(&format!("as {name} instructions")), "[]");
+    }
+    tried.stop();
+    let calm = Tried::start(&["--clusters", "5", "--http-port", "0", "--calm"]);
+    assert!(!calm.said.contains("borrow from each other"), "{}", calm.said);
+    calm.stop();
+}
+
+/// Waits until there is something.
+fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    for _ in 0..600 {
+        if let Some(found) = look() {
+            return found;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    panic!("it never happens");
+}
+
+#[test]
 fn a_data_directory_that_is_named_is_kept_and_used_again() {
     let place = tempfile::tempdir().unwrap();
     let data = place.path().join("it's mine");

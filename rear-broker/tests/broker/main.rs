@@ -6,7 +6,6 @@ mod administration;
 #[cfg(feature = "clients")]
 mod authority;
 mod client;
-mod command_line;
 mod configuration;
 mod counts;
 #[cfg(feature = "crowd")]

@@ -121,7 +121,7 @@ impl Stage {
     /// Sets a condition in a reservation's status, as one of its sides does.
     pub(crate) fn say(&self, namespace: &str, reservation: &str, condition: &str, message: &str) {
         let patch = format!(
-            r#"[{{"op":"add","path":"/status/conditions/-","value":{{"type":"{condition}","status":"True","message":"{message}"}}}}]"#
+            r#"[{{"op":"add","path":"/status/conditions/-","value":{{"type":"{condition}","status":"True","reason":"Said","message":"{message}","lastTransitionTime":"2026-01-02T15:04:05Z"}}}}]"#
         );
         let object = format!("reservation/{reservation}");
         self.ask(&[

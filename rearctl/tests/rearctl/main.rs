@@ -15,7 +15,6 @@ mod live;
 mod many;
 mod pictures;
 mod program;
-mod reference;
 mod refusals;
 mod stage;
 mod terminal;

@@ -121,6 +121,48 @@ fn a_watch_outlives_a_broker_that_is_killed_and_misses_nothing() {
 }
 
 #[test]
+fn events_are_followed_over_a_broker_that_is_killed_and_none_is_told_twice_or_missed() {
+    let stage = Stage::start();
+    let follow = stage.admin(&["events", "--follow", "-o", "json"]).start();
+    follow_begins(&stage, &follow, &mut 8);
+    let first = stage.reserve("paris", "1", "1Gi");
+    follow.out.wait_for(&first.id);
+    stage.kill();
+    follow.err.wait_for("trying again");
+    stage.serve();
+    let second = stage.reserve("paris", "1", "1Gi");
+    follow.err.wait_for("the broker is back");
+    let told = follow.out.wait_for(&second.id);
+    let events = told.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let ids: Vec<String> = events.map(|event| event["id"].to_string()).collect();
+    let mut once = ids.clone();
+    once.dedup();
+    assert_eq!(ids, once);
+    for id in [&first.id, &second.id] {
+        assert_eq!(told.lines().filter(|line| line.contains(id.as_str())).count(), 1, "{told}");
+    }
+}
+
+#[test]
+fn instructions_are_watched_over_a_broker_that_is_killed() {
+    let stage = Stage::start();
+    stage.advertise(&idle("rome", "8", "16Gi"));
+    let first = stage.reserve("paris", "1", "1Gi");
+    let watch = stage.ctl("rome", &["instructions", "watch", "-o", "name"]).start();
+    watch.out.wait_for(&first.id);
+    stage.kill();
+    watch.err.wait_for("trying again");
+    stage.serve();
+    let second = stage.reserve("paris", "1", "1Gi");
+    runtime().block_on(stage.agent("paris").release(&first.id)).unwrap();
+    watch.out.wait_for(&second.id);
+    watch.err.wait_for("the broker is back");
+    let said = watch.err.wait_for(&format!("instructions/{} has ended", first.id));
+    assert_eq!(said.matches("trying again").count(), 1, "{said}");
+    assert_eq!(watch.out.so_far().matches(&first.id).count(), 1);
+}
+
+#[test]
 fn a_watch_over_a_restored_ledger_says_so_and_lists_anew() {
     let stage = Stage::start();
     stage.advertise(&idle("rome", "8", "16Gi"));

@@ -9,11 +9,24 @@ pub enum GoModule {
     Etcd,
     /// kwok.
     Kwok,
+    /// cert-manager, of which only the definitions are used.
+    CertManager,
+    /// The Prometheus operator, of which only the definitions are used.
+    PrometheusOperator,
+    /// helm.
+    Helm,
 }
 
 impl GoModule {
     /// Every module.
-    pub const ALL: &[Self] = &[Self::Kubernetes, Self::Etcd, Self::Kwok];
+    pub const ALL: &[Self] = &[
+        Self::Kubernetes,
+        Self::Etcd,
+        Self::Kwok,
+        Self::CertManager,
+        Self::PrometheusOperator,
+        Self::Helm,
+    ];
 
     /// The folder of the module below `testbed/go`.
     #[must_use]
@@ -22,6 +35,9 @@ impl GoModule {
             Self::Kubernetes => "kubernetes",
             Self::Etcd => "etcd",
             Self::Kwok => "kwok",
+            Self::CertManager => "cert-manager",
+            Self::PrometheusOperator => "prometheus-operator",
+            Self::Helm => "helm",
         }
     }
 
@@ -32,6 +48,9 @@ impl GoModule {
             Self::Kubernetes => "k8s.io/kubernetes",
             Self::Etcd => "go.etcd.io/etcd/server/v3",
             Self::Kwok => "sigs.k8s.io/kwok",
+            Self::CertManager => "github.com/cert-manager/cert-manager",
+            Self::PrometheusOperator => "github.com/prometheus-operator/prometheus-operator",
+            Self::Helm => "helm.sh/helm/v3",
         }
     }
 
@@ -56,6 +75,9 @@ impl GoModule {
             Self::Kubernetes => include_str!("../../go/kubernetes/go.mod"),
             Self::Etcd => include_str!("../../go/etcd/go.mod"),
             Self::Kwok => include_str!("../../go/kwok/go.mod"),
+            Self::CertManager => include_str!("../../go/cert-manager/go.mod"),
+            Self::PrometheusOperator => include_str!("../../go/prometheus-operator/go.mod"),
+            Self::Helm => include_str!("../../go/helm/go.mod"),
         }
     }
 

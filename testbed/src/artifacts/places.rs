@@ -53,6 +53,12 @@ impl Places {
         Self::new(assets, absolute(cache))
     }
 
+    /// The folder of the cache.
+    #[must_use]
+    pub fn cache(&self) -> &Path {
+        &self.cache
+    }
+
     /// Where the cache has the artifact, or will have it. The folder is named by the version, so that
     /// those of different releases lie side by side.
     #[must_use]
@@ -60,6 +66,12 @@ impl Places {
         let module = artifact.module();
         let folder = format!("{}-{}", module.folder(), module.version());
         self.cache.join(folder).join(artifact.name())
+    }
+
+    /// Where the cache has a small Debian, as an archive of all its files, in which tests install packages; or will have it.
+    #[must_use]
+    pub fn base_system(&self) -> PathBuf {
+        self.cache.join("base-system.tar")
     }
 
     /// The artifact's file. A folder that the user named must have all that an API server needs: to mix two

@@ -16,7 +16,8 @@ use super::status::{ACTIVE, Finding, PEERED, decide, is_so};
 use super::{Delivered, named};
 use crate::context::{Context, ReconcileError, apply_metadata, apply_status};
 use crate::liqo::Liqo;
-use crate::resources::{ReservationInstruction, Truth};
+use crate::resources::{Condition, ReservationInstruction, ReservationInstructionStatus, Truth};
+use crate::steps::step;
 
 const MANAGER: &str = "rear-agent-reservation-instruction";
 
@@ -75,7 +76,9 @@ impl Peerings {
         }
         self.succeeded(instruction);
         findings.push(self.activate(instruction).await?);
+        step!("peering-active");
         self.show(instruction, &findings).await?;
+        step!("peering-shown");
         Ok(None)
     }
 
@@ -87,11 +90,14 @@ impl Peerings {
     ) -> Result<Result<String, String>, ReconcileError> {
         let api = self.context.instructions::<ReservationInstruction>();
         apply_metadata(&api, MANAGER, instruction, &[FINALIZER], &json!({})).await?;
+        step!("peering-held");
         let started = Finding::new(PEERED, Truth::Unknown, "Peering", "liqoctl is running.");
         self.show(instruction, &[started]).await?;
+        step!("peering-announced");
         let target = &instruction.spec.target_cluster_id;
         let whole = || self.delivered.towards(target).unwrap_or_default();
         let outcome = liqo.peer(target, whole).await;
+        step!("peering-done");
         self.context.metrics.peered(outcome.is_ok());
         Ok(outcome.map_err(|error| Chain(&error).to_string()))
     }
@@ -133,9 +139,11 @@ impl Peerings {
                 return Ok(Action::requeue(pause));
             }
         }
+        step!("peering-undone");
         self.succeeded(instruction);
         let api = self.context.instructions::<ReservationInstruction>();
         apply_metadata(&api, MANAGER, instruction, &[], &json!({})).await?;
+        step!("instruction-let-go");
         Ok(Action::await_change())
     }
 
@@ -170,18 +178,27 @@ impl Peerings {
         };
         let api = self.context.instructions::<ReservationInstruction>();
         apply_status(&api, MANAGER, instruction, &status).await?;
-        for Finding { kind, status, reason, message } in findings {
-            let is_news =
-                !instruction.status.iter().flat_map(|known| &known.conditions).any(|known| {
-                    known.kind == *kind && known.reason == *reason && known.status == *status
-                });
-            if is_news {
-                let warns = *reason == "Failed" || *reason == "NotActivated";
+        self.tell(instruction, &status);
+        Ok(())
+    }
+
+    /// Tells people of each transition.
+    fn tell(&self, instruction: &ReservationInstruction, new: &ReservationInstructionStatus) {
+        let known = instruction.status.as_ref();
+        if known.and_then(|known| known.delivered) != new.delivered {
+            let message = instruction.spec.message.as_deref().unwrap_or_default();
+            self.context.tell(instruction, EventType::Normal, "Delivered", message);
+        }
+        for Condition { kind, status, reason, message, .. } in &new.conditions {
+            let is_known = known.iter().flat_map(|known| &known.conditions).any(|known| {
+                known.kind == *kind && known.reason == *reason && known.status == *status
+            });
+            if !is_known {
+                let warns = reason == "Failed" || reason == "NotActivated";
                 let severity = if warns { EventType::Warning } else { EventType::Normal };
                 self.context.tell(instruction, severity, reason, message);
             }
         }
-        Ok(())
     }
 
     /// How long to wait after one more failure.

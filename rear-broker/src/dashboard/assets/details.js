@@ -13,7 +13,7 @@ function facts(list) {
 
 function feed(events, about) {
   const own = events.filter(about);
-  return own.length ? h("ol", { class: "feed" }, own.map(line)) : h("p", { class: "faint" }, "Nothing since this page was opened.");
+  return own.length ? h("ol", { class: "feed" }, own.map(line)) : h("p", { class: "faint" }, "Nothing lately.");
 }
 
 export function cluster(main, { id, events, now }) {

@@ -40,7 +40,8 @@ export function date(moment) {
 export function distance(moment, now) {
   const seconds = Math.round((new Date(moment) - new Date(now)) / 1000);
   const size = Math.abs(seconds);
-  const text = size < 60 ? `${size} s` : size < 3600 ? `${Math.round(size / 60)} min` : size < 86400 ? `${Math.round(size / 3600)} h` : `${Math.round(size / 86400)} d`;
+  // Each unit is left before it would be rounded up to the next: 60 minutes are an hour.
+  const text = size < 60 ? `${size} s` : size < 3570 ? `${Math.round(size / 60)} min` : size < 84600 ? `${Math.round(size / 3600)} h` : `${Math.round(size / 86400)} d`;
   return seconds > 0 ? `in ${text}` : `${text} ago`;
 }
 

@@ -71,8 +71,14 @@ export function reservationColumns(now) {
     { title: "Provider", cell: (row) => clusterLink(row.targetClusterID) },
     { title: "What", cell: (row) => resources(row.requestedResources) },
     { title: "Since", cell: (row) => date(row.status.reservedAt ?? row.createdAt) },
-    { title: "Ends", cell: (row) => (row.status.expiresAt ? distance(row.status.expiresAt, now()) : "when given back") },
+    { title: "Ends", cell: (row) => end(row, now()) },
   ];
+}
+
+/** Until when it counts; what has ended does not end any more. */
+function end({ status }, now) {
+  if (!["Reserved", "Active"].includes(status.phase)) return "has ended";
+  return status.expiresAt ? distance(status.expiresAt, now) : "when given back";
 }
 
 export function reservations(main, { query, now }) {

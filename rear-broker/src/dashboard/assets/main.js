@@ -74,6 +74,13 @@ function live(word) {
   sign.dataset.state = word;
 }
 
+/** What happened before the page was opened. */
+async function remember() {
+  const seen = await broker.overview();
+  if (state.events.length === 0) state.events.push(...seen.events);
+  soon();
+}
+
 theme.begin(document.getElementById("theme"));
 addEventListener("hashchange", () => open().then(() => main.focus()));
 broker.follow((event) => {
@@ -82,3 +89,4 @@ broker.follow((event) => {
   soon();
 }, live);
 open();
+remember().catch(() => live("offline"));

@@ -36,7 +36,9 @@ function capacity(sums) {
 
 function counts({ clusters, reservations }) {
   const tile = (number, word, address) => h("li", {}, h("a", { href: address }, h("strong", {}, digits(number)), ` ${word}`));
-  return h("ul", { class: "tiles" },
+  const nobody = clusters.all === 0
+    ? h("p", {}, "No cluster has advertised yet: issue one a certificate with ", h("code", {}, "rear-broker certs issue NAME"), " and start its agent.") : undefined;
+  const tiles = h("ul", { class: "tiles" },
     tile(clusters.all, "clusters", "#/clusters"),
     tile(clusters.fresh, "ready", "#/clusters?state=fresh"),
     tile(clusters.stale, "stale", "#/clusters?state=stale"),
@@ -44,6 +46,7 @@ function counts({ clusters, reservations }) {
     tile(reservations.reserved, "reserved", "#/reservations?phase=Reserved"),
     tile(reservations.active, "active", "#/reservations?phase=Active"),
     tile(reservations.failed, "failed", "#/reservations?phase=Failed"));
+  return [tiles, nobody].filter(Boolean);
 }
 
 function troubles(list) {

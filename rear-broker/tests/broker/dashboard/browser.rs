@@ -85,6 +85,11 @@ impl Browser {
         self.ask("/execute/sync", &json!({ "script": script, "args": [] }))
     }
 
+    /// What a script of the test hands to its last argument, later.
+    pub(crate) fn run_to_its_end(&self, script: &str) -> Value {
+        self.ask("/execute/async", &json!({ "script": script, "args": [] }))
+    }
+
     /// All that can be read on the page.
     pub(crate) fn text(&self) -> String {
         self.run("return document.body.innerText").as_str().unwrap().to_owned()

@@ -1,0 +1,201 @@
+//! The broker that is evaluated: a process with a ledger of its own.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use rear_agent_sdk::HttpCommunicator;
+
+use crate::child::Child;
+use crate::stage::{ADMINISTRATOR, Stage, Trouble};
+
+/// For one look at the metrics.
+const LOOK: Duration = Duration::from_secs(30);
+
+/// A broker that serves, and its data.
+pub(crate) struct Broker<'a> {
+    stage: &'a Stage,
+    data: PathBuf,
+    certificates: PathBuf,
+    port: u16,
+    extra: Vec<String>,
+    child: Child,
+    metrics: Option<SocketAddr>,
+}
+
+impl<'a> Broker<'a> {
+    /// On a new ledger.
+    pub(crate) fn start(stage: &'a Stage) -> Result<Self, Trouble> {
+        Self::start_with(stage, &[])
+    }
+
+    pub(crate) fn start_with(stage: &'a Stage, extra: &[&str]) -> Result<Self, Trouble> {
+        Self::start_on(stage, stage.new_folder("data")?, stage.certificates("broker"), extra)
+    }
+
+    /// On this folder, with these certificates.
+    pub(crate) fn start_on(
+        stage: &'a Stage,
+        data: PathBuf,
+        certificates: PathBuf,
+        extra: &[&str],
+    ) -> Result<Self, Trouble> {
+        let port = free_port()?;
+        let extra: Vec<String> = extra.iter().map(ToString::to_string).collect();
+        let (child, metrics) = serve(&mut plain(stage, &data, &certificates, port, &extra)?)?;
+        Ok(Self { stage, data, certificates, port, extra, child, metrics })
+    }
+
+    /// The command of this broker, for who starts it otherwise.
+    pub(crate) fn command(&self) -> Result<Command, Trouble> {
+        plain(self.stage, &self.data, &self.certificates, self.port, &self.extra)
+    }
+
+    /// Starts it again, at the same place on the same data.
+    pub(crate) fn restart(&mut self) -> Result<(), Trouble> {
+        let mut command = self.command()?;
+        self.restart_as(&mut command)
+    }
+
+    pub(crate) fn restart_as(&mut self, command: &mut Command) -> Result<(), Trouble> {
+        (self.child, self.metrics) = serve(command)?;
+        Ok(())
+    }
+
+    pub(crate) fn kill(&mut self) -> io::Result<()> {
+        self.child.kill().map(drop)
+    }
+
+    /// Whether its process has ended by itself, and how.
+    pub(crate) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.child.ended()
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn data(&self) -> &Path {
+        &self.data
+    }
+
+    pub(crate) fn address(&self) -> String {
+        format!("https://127.0.0.1:{}", self.port)
+    }
+
+    pub(crate) fn socket(&self) -> SocketAddr {
+        ([127, 0, 0, 1], self.port).into()
+    }
+
+    pub(crate) fn connect(&self, who: &str) -> Result<Arc<HttpCommunicator>, Trouble> {
+        self.stage.connect(&self.address(), who)
+    }
+
+    pub(crate) fn administrator(&self) -> Result<Arc<HttpCommunicator>, Trouble> {
+        self.connect(ADMINISTRATOR)
+    }
+
+    /// The sum of a metric over its labels.
+    pub(crate) fn metric(&self, name: &str) -> Result<f64, Trouble> {
+        let address = self.metrics.ok_or_else(|| Trouble::Other("there are no metrics".into()))?;
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(LOOK))?;
+        stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(sum_of(&answer, name))
+    }
+
+    /// Ends it, and has every record and invariant of its ledger looked at by `rear-broker verify`. What it finds.
+    pub(crate) fn verify(mut self) -> Result<Vec<String>, Trouble> {
+        self.kill()?;
+        let program = self.stage.programs().path("rear-broker")?;
+        let output = Command::new(program).args(["verify", "--data"]).arg(&self.data).output()?;
+        std::fs::remove_dir_all(&self.data)?;
+        if output.status.success() {
+            return Ok(Vec::new());
+        }
+        let said = [output.stdout, output.stderr].concat();
+        Ok(vec![format!("verify: {}", String::from_utf8_lossy(&said).trim())])
+    }
+}
+
+fn plain(
+    stage: &Stage,
+    data: &Path,
+    certificates: &Path,
+    port: u16,
+    extra: &[String],
+) -> Result<Command, Trouble> {
+    let mut command = Command::new(stage.programs().path("rear-broker")?);
+    command
+        .arg("serve")
+        .arg("--data")
+        .arg(data)
+        .arg("--http-cert-path")
+        .arg(certificates)
+        .args(["--http-address", "127.0.0.1", "--http-port", &port.to_string()])
+        .args(["--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "0"])
+        .args(["--operations-bind-address", "0", "--log-format", "text"])
+        .args(["--administrator", ADMINISTRATOR])
+        // As an operator who keeps it: in a file, which costs about as much as the log.
+        .arg("--audit-log")
+        .arg(data.join("audit.log"))
+        .args(extra)
+        .env("NO_COLOR", "1")
+        .stderr(Stdio::piped());
+    Ok(command)
+}
+
+/// Waits until it says that it serves.
+fn serve(command: &mut Command) -> Result<(Child, Option<SocketAddr>), Trouble> {
+    let mut child = Child::spawn(command)?;
+    let mut lines = BufReader::new(child.take_stderr()?).lines();
+    let mut said = String::new();
+    loop {
+        let Some(line) = lines.next().transpose()? else {
+            return Err(Trouble::Other(format!("the broker does not serve: {said}")));
+        };
+        said.extend([line.as_str(), "\n"]);
+        if line.contains("address=") {
+            break;
+        }
+    }
+    let metrics = said.split("metrics=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let metrics = metrics.and_then(|address| address.parse().ok());
+    // Nobody reads on: a full pipe would stop it.
+    thread::spawn(move || lines.for_each(drop));
+    Ok((child, metrics))
+}
+
+/// Free at this moment; a broker that is killed comes back to the same place, so that it has to be known.
+fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+fn sum_of(metrics: &str, name: &str) -> f64 {
+    let values = metrics.lines().filter_map(|line| {
+        let rest = line.strip_prefix(name)?;
+        let value =
+            rest.strip_prefix(' ').or_else(|| Some(rest.strip_prefix('{')?.rsplit_once("} ")?.1));
+        value?.trim().parse::<f64>().ok()
+    });
+    values.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_metric_is_summed_over_its_labels_and_no_other() {
+        let text = "# TYPE a gauge\na 2\na_total{x=\"1\"} 3\na_total{x=\"} 9\"} 4\n";
+        assert!((sum_of(text, "a") - 2.0).abs() < 1e-9);
+        assert!((sum_of(text, "a_total") - 7.0).abs() < 1e-9);
+        assert!(sum_of(text, "b").abs() < 1e-9);
+    }
+}

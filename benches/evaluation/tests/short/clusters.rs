@@ -1,0 +1,19 @@
+//! The tests that need API servers and etcd.
+
+use super::{process, short};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_kubernetes_agent_tells_both_clusters() {
+    for example in [&["--bin", "rear-agent"], &["--example", "figures"]] {
+        process::built(
+            &[&["--package", "rear-agent", "--features", "clusters"], &example[..]].concat(),
+        );
+    }
+    let outcome = short("kubernetes").await;
+    assert_eq!((outcome.counted("reserved"), outcome.counted("instructed")), (3, 3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_put_on_etcd_is_a_version_of_its_key() {
+    assert!(short("etcd").await.counted("puts") > 0);
+}

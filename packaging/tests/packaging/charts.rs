@@ -1,0 +1,148 @@
+//! The Helm charts, rendered by helm and tried on a real API server.
+
+use std::process::{Command, Output};
+
+use rear_packaging::chart::{AGENT, Chart};
+use rear_testbed::ApiServer;
+use rear_testbed::artifacts::{Artifact, GoModule, Places};
+use serde_json::Value;
+
+use super::tree::root;
+
+fn helm(words: &[&str]) -> Output {
+    let helm = Places::from_environment().find(Artifact::Helm).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    Command::new(helm)
+        .args(words)
+        // Else it asks for the cluster of its own build.
+        .args(["--kube-version", GoModule::Kubernetes.version()])
+        .current_dir(root())
+        // What the person who runs this has told helm does not count here.
+        .env("HELM_CONFIG_HOME", folder.path())
+        .env("HELM_CACHE_HOME", folder.path())
+        .env("HELM_DATA_HOME", folder.path())
+        .output()
+        .unwrap()
+}
+
+fn rendered(chart: &Chart, namespace: &str, settings: &[&str]) -> String {
+    let name = chart.folder.rsplit('/').next().unwrap();
+    let mut words =
+        vec!["template", name, chart.folder, "--namespace", namespace, "--include-crds"];
+    words.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+    let output = helm(&words);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Why helm refuses these settings.
+fn refusal(chart: &Chart, settings: &[&str]) -> String {
+    let mut words = vec!["template", "a", chart.folder];
+    words.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+    let output = helm(&words);
+    assert!(!output.status.success(), "{settings:?} is accepted");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// The objects of a text of several documents, in the order of their kinds and names, whatever order they came in.
+fn objects(text: &str) -> Vec<Value> {
+    let documents: Vec<Value> = serde_saphyr::from_multiple(text).unwrap();
+    let mut objects: Vec<_> = documents.into_iter().filter(|object| !object.is_null()).collect();
+    objects.sort_by_key(|object| {
+        let part =
+            |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or("").to_owned();
+        (part("/kind"), part("/metadata/name"))
+    });
+    objects
+}
+
+const AGENT_SETTINGS: [&str; 1] = ["brokerURL=https://broker.example.com:8443"];
+
+#[test]
+fn helm_finds_nothing_to_criticise() {
+    for (chart, settings) in [(&AGENT, &AGENT_SETTINGS[..])] {
+        let mut words = vec!["lint", "--strict", chart.folder];
+        words.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+        let output = helm(&words);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    }
+}
+
+/// What `kubectl apply -k` would apply, without the namespace, which helm makes itself, and with what the chart adds
+/// to say how an image is fetched.
+fn manifests(server: &ApiServer, folders: &[&str]) -> Vec<Value> {
+    let folders = folders.iter().map(|folder| root().join(folder));
+    let texts: Vec<_> = folders
+        .map(|folder| server.kubectl().run(&["kustomize", folder.to_str().unwrap()]).unwrap())
+        .collect();
+    let mut objects = objects(&texts.join("\n---\n"));
+    objects.retain(|object| object["kind"] != "Namespace");
+    for object in &mut objects {
+        for container in object
+            .pointer_mut("/spec/template/spec/containers")
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            container["imagePullPolicy"] = "IfNotPresent".into();
+        }
+    }
+    objects
+}
+
+#[test]
+fn with_its_defaults_the_chart_of_the_agent_is_what_the_manifests_are() {
+    let server = ApiServer::start().unwrap();
+    let chart = objects(&rendered(&AGENT, "rear-agent", &AGENT_SETTINGS));
+    assert_eq!(chart, manifests(&server, &["deploy/agent"]));
+    let everything = [
+        AGENT_SETTINGS[0],
+        "certManager.enabled=true",
+        "certManager.clusterID=cluster-1",
+        "monitoring.enabled=true",
+    ];
+    let chart = objects(&rendered(&AGENT, "rear-agent", &everything));
+    let folders = ["deploy/agent", "deploy/agent/certmanager", "deploy/agent/monitoring"];
+    let mut manifests = manifests(&server, &folders);
+    // The issuer has the authority's key: a chart that each cluster installs does not make one.
+    manifests.retain(|object| object["kind"] != "ClusterIssuer");
+    assert_eq!(chart, manifests);
+}
+
+#[test]
+fn an_api_server_accepts_what_the_charts_make() {
+    let server = ApiServer::start().unwrap();
+    let kubectl = server.kubectl();
+    kubectl.run(&["create", "namespace", "elsewhere"]).unwrap();
+    let settings = [
+        AGENT_SETTINGS[0],
+        "replicas=2",
+        "liqo.kubeconfigSecrets=true",
+        "image.repository=registry.example.org/rear-agent",
+        "nodeSelector.disk=ssd",
+        "extraArgs[0]=--reject-when-full",
+    ];
+    let chart = rendered(&AGENT, "elsewhere", &settings);
+    assert!(chart.contains("--liqo-kubeconfig-secrets") && chart.contains("--reject-when-full"));
+    let dry = ["apply", "--server-side", "--dry-run=server", "-f", "-"];
+    kubectl.run_with_input(&dry, &chart).unwrap();
+}
+
+#[test]
+fn values_that_make_no_sense_are_refused_by_name() {
+    for (setting, named) in [
+        ("brokerURL=http://broker.example.com", "brokerURL"),
+        ("brokerUrl=https://broker.example.com", "brokerUrl"),
+        ("replicas=many", "replicas"),
+        ("certManager.clusterID=Cluster_1", "clusterID"),
+        ("image.pullPolicy=Sometimes", "pullPolicy"),
+        ("extraArgs[0]=leader-elect", "extraArgs"),
+    ] {
+        let told = refusal(&AGENT, &[AGENT_SETTINGS[0], setting]);
+        assert!(told.contains(named), "{setting}: {told}");
+    }
+    let told = refusal(&AGENT, &[]);
+    assert!(told.contains("the address of your broker"), "{told}");
+    let told = refusal(&AGENT, &[AGENT_SETTINGS[0], "certManager.enabled=true"]);
+    assert!(told.contains("the id of this cluster"), "{told}");
+}

@@ -1,0 +1,197 @@
+//! Types the commands of a document into a shell, as a reader would, and looks at what is printed.
+//!
+//! The reader's checkout is a folder of links to the project, so that nothing is written into it. `cargo` there does what it
+//! is told with the profile of tests in the place of `release`, and `target/release` is where those programs are: an optimised build
+//! would take longer than everything else. The network is the session's own, so that ports are free.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use rear_packaging::document::{Act, Step, missing, steps};
+use rear_testbed::artifacts::{Artifact, CACHE_VARIABLE, Places};
+use rustix::process::{Pid, Signal, kill_process_group};
+use tempfile::TempDir;
+
+use super::patience::until;
+use super::programs;
+use super::tree::{root, text};
+
+/// A command that prints nothing for so long is stuck.
+const SILENCE: Duration = Duration::from_mins(10);
+/// Ends what one block prints.
+const MARK: &str = "--- the block has ended ---";
+
+/// A shell in a checkout of its own. Dropping it ends everything that was started in it.
+struct Session {
+    shell: Child,
+    stdin: ChildStdin,
+    lines: Receiver<String>,
+    checkout: TempDir,
+    started: usize,
+}
+
+/// Tries every command of a document. Those that are not executed must have one of these reasons.
+pub(crate) fn try_document(path: &str, accepted: &[&str]) {
+    let steps = steps(&text(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let mut session = Session::begin();
+    for Step { line, act } in steps {
+        let place = format!("{path}:{line}");
+        match act {
+            Act::Type { commands, expected } => {
+                let printed = session.type_in(&place, &commands);
+                assert_printed(&place, &expected, &printed);
+            }
+            Act::Start { commands, expected } => session.start(&place, &commands, &expected),
+            Act::Write { file, text } => {
+                fs::write(session.checkout.path().join(file), text).unwrap();
+            }
+            Act::Leave { reason } => {
+                assert!(accepted.contains(&reason.as_str()), "{place}: {reason} is no reason");
+            }
+        }
+    }
+}
+
+fn assert_printed(place: &str, expected: &[String], printed: &str) {
+    if let Some(line) = missing(expected, printed) {
+        panic!("{place}: `{line}` is not printed, but this:\n{printed}");
+    }
+}
+
+impl Session {
+    fn begin() -> Self {
+        let checkout = checkout();
+        let home = checkout.path().join("home");
+        let mut command = Command::new("unshare");
+        command
+            .args(["--map-root-user", "--net", "sh", "-euc"])
+            .arg("ip link set lo up; exec bash --noprofile --norc -eu -o pipefail 2>&1")
+            .current_dir(checkout.path())
+            .env("HOME", &home)
+            .env("XDG_CACHE_HOME", home.join(".cache"))
+            .env("XDG_CONFIG_HOME", home.join(".config"))
+            .env(
+                CACHE_VARIABLE,
+                Places::from_environment().in_cache(Artifact::Helm).ancestors().nth(2).unwrap(),
+            )
+            .env("PATH", path(checkout.path()))
+            .env("NO_COLOR", "1")
+            .env("CARGO_TERM_COLOR", "never")
+            // What cargo tells the tests about themselves is not for what they start.
+            .env_remove("CARGO_MANIFEST_DIR")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .process_group(0);
+        for (name, folder) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
+            if std::env::var_os(name).is_none() {
+                command.env(name, std::env::home_dir().unwrap().join(folder));
+            }
+        }
+        let mut shell = command.spawn().unwrap();
+        let stdin = shell.stdin.take().unwrap();
+        let lines = read(shell.stdout.take().unwrap());
+        Self { shell, stdin, lines, checkout, started: 0 }
+    }
+
+    /// Types lines, and returns what they print.
+    fn type_in(&mut self, place: &str, commands: &str) -> String {
+        // Beside the block, as its last line may have begun something that reads the standard input.
+        let typed = format!("{{\n{commands}\n}} < /dev/null\necho '{MARK}'\n");
+        self.stdin.write_all(typed.as_bytes()).unwrap();
+        let mut printed = String::new();
+        loop {
+            match self.lines.recv_timeout(SILENCE) {
+                Ok(line) if line == MARK => return printed,
+                Ok(line) => printed.extend([&line, "\n"]),
+                Err(_) => {
+                    panic!("{place}: a command has failed, or is stuck:\n{commands}\n{printed}")
+                }
+            }
+        }
+    }
+
+    /// Starts what stays, and waits for its first words.
+    fn start(&mut self, place: &str, commands: &str, expected: &[String]) {
+        self.started += 1;
+        let output = self.checkout.path().join(format!("home/started-{}", self.started));
+        let typed = format!("(\n{commands}\n) > '{}' 2>&1 < /dev/null &", output.display());
+        self.type_in(place, &typed);
+        let said = || fs::read_to_string(&output).unwrap_or_default();
+        until(&format!("{place}: {commands}"), || {
+            missing(expected, &said()).is_none().then_some(())
+        });
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let group = Pid::from_child(&self.shell);
+        // What runs may tidy up; what has ended already is as good.
+        let _ = kill_process_group(group, Signal::TERM);
+        drop(self.shell.wait());
+        for _ in 0..100 {
+            if rustix::process::test_kill_process_group(group).is_err() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+fn read(stream: impl std::io::Read + Send + 'static) -> Receiver<String> {
+    let (sender, lines) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+/// Links to everything of the project, and `target/release`.
+fn checkout() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(root()).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_name() != "target" && entry.file_name() != ".git" {
+            symlink(entry.path(), folder.path().join(entry.file_name())).unwrap();
+        }
+    }
+    fs::create_dir_all(folder.path().join("target")).unwrap();
+    symlink(programs::folder(), folder.path().join("target/release")).unwrap();
+    for below in ["home/.cache", "home/.config", "home/bin"] {
+        fs::create_dir_all(folder.path().join(below)).unwrap();
+    }
+    write_cargo(&folder.path().join("home/bin/cargo"));
+    let kubectl = Places::from_environment().find(Artifact::Kubectl);
+    if let Ok(kubectl) = kubectl {
+        symlink(kubectl, folder.path().join("home/bin/kubectl")).unwrap();
+    }
+    folder
+}
+
+/// Cargo in the project itself, with the profile of tests in the place of `release`.
+fn write_cargo(file: &Path) {
+    let script = format!(
+        "#!/bin/bash\ncd '{}'\nwords=()\nfor word; do\n  case $word in\n    --release) words+=(--profile test);;\n\
+         \x20   *) words+=(\"$word\");;\n  esac\ndone\nexec '{}' \"${{words[@]}}\"\n",
+        root().display(),
+        env!("CARGO"),
+    );
+    fs::write(file, script).unwrap();
+    fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn path(checkout: &Path) -> String {
+    format!("{}:{}", checkout.join("home/bin").display(), std::env::var("PATH").unwrap())
+}
