@@ -118,8 +118,9 @@ impl HttpCommunicator {
         let outcome = tokio::select! {
             biased;
             _ = closed.wait_for(|closed| *closed) => Err(Error::Closed),
-            outcome = call.send(&client, url) => outcome,
+            outcome = call.send(&client, url, self.brokers.at_least()) => outcome,
         };
+        let outcome = outcome.inspect(|reply| self.brokers.saw(reply.revision));
         outcome.inspect_err(|error| self.brokers.turn_from(asked, error))
     }
 

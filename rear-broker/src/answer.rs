@@ -75,6 +75,7 @@ impl Failure {
             SubmitError::Overloaded
             | SubmitError::ClockJumped(_)
             | SubmitError::NotDurable(_)
+            | SubmitError::CutOff(_)
             | SubmitError::Stopped(_) => {
                 Self::later(Problem::new(Code::NotReady, error.to_string()), SOON)
             }

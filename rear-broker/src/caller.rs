@@ -11,6 +11,7 @@ use rear_engine::{Actor, ClusterId};
 use rustls_pki_types::{CertificateDer, UnixTime};
 
 use crate::answer::Failure;
+use crate::freshness;
 use crate::identity::{Administrators, IdentityError, Peer, Validity};
 use crate::routes::Broker;
 use crate::tls::Trust;
@@ -153,12 +154,13 @@ impl Caller {
 impl FromRequestParts<Arc<Broker>> for Caller {
     type Rejection = Failure;
 
-    /// Also counts the request against the caller's limit, and as a sign of its life.
+    /// Also counts the request against the caller's limit and as a sign of its life, and waits for what the caller has seen.
     async fn from_request_parts(parts: &mut Parts, broker: &Arc<Broker>) -> Result<Self, Failure> {
         let connection = parts.extensions.get::<Arc<Connection>>();
         let peer = connection.ok_or_else(|| no_certificate("the connection is not known"))?;
         let caller = Self(peer.peer()?.clone());
         broker.admit(&caller)?;
+        freshness::wait(&broker.store, parts).await?;
         Ok(caller)
     }
 }

@@ -18,6 +18,7 @@ use crate::commands::man::Man;
 use crate::commands::recover::{ConfirmClock, Recover};
 use crate::commands::serve::Serve;
 use crate::commands::snapshot::Snapshot;
+use crate::commands::store::Store;
 use crate::commands::verify::Verify;
 
 /// A broker of spare capacity: clusters advertise, ask, and are told.
@@ -47,6 +48,9 @@ enum Command {
     /// Save a ledger, look at what was saved, bring it back
     #[command(subcommand)]
     Snapshot(Snapshot),
+    /// Copy a ledger between a file and etcd
+    #[command(subcommand)]
+    Store(Box<Store>),
     /// After a restore: do not wait any longer for what a cluster holds
     Recover(Recover),
     /// The clock is right, however far it jumped
@@ -151,6 +155,7 @@ fn command(command: Command) -> Result<Said, Failure> {
         Command::Certs(certs) => certs.run(now()),
         Command::Verify(verify) => verify.run(),
         Command::Snapshot(snapshot) => snapshot.run(now()),
+        Command::Store(store) => store.run(),
         Command::Recover(recover) => recover.run(),
         Command::ConfirmClock(confirm) => confirm.run(),
         Command::Compact(compact) => compact.run(),

@@ -10,6 +10,7 @@ pub mod man;
 pub mod recover;
 pub mod serve;
 pub mod snapshot;
+pub mod store;
 pub mod verify;
 
 use std::path::Path;
@@ -22,6 +23,7 @@ use crate::cli::{Failure, exit};
 use crate::config::ConfigErrors;
 use crate::dev::DevError;
 use crate::kubernetes::KubernetesError;
+use crate::ledger::LedgerError;
 use crate::pki::PkiError;
 use crate::serve::ServeError;
 
@@ -35,9 +37,8 @@ pub(crate) fn pasted(path: &Path) -> String {
 impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Self {
         let code = match error {
-            ServeError::Data { .. }
-            | ServeError::File(_)
-            | ServeError::Ledger(_)
+            ServeError::Ledger(_)
+            | ServeError::NotOpened
             | ServeError::Stopped(_)
             | ServeError::Audit(_) => exit::DATA,
             ServeError::Certificates(_) => exit::CONFIGURATION,
@@ -50,6 +51,12 @@ impl From<ServeError> for Failure {
             ServeError::Signals(_) | ServeError::Log(_) | ServeError::Lease(_) => exit::OTHER,
         };
         Self::new(error, code)
+    }
+}
+
+impl From<LedgerError> for Failure {
+    fn from(error: LedgerError) -> Self {
+        Self::new(error, exit::DATA)
     }
 }
 

@@ -18,7 +18,9 @@ pub use environment::Environment;
 pub use error::{ConfigError, ConfigErrors, Place};
 pub use flags::Flags;
 pub use keys::{Config, KEYS, Key, Reload};
-pub use value::{BrokerInterface, LogFormat, PriorityCap, Shape, Span};
+pub use value::{
+    BrokerInterface, EtcdEndpoint, EtcdPrefix, LogFormat, PriorityCap, Shape, Span, StoreKind,
+};
 
 /// The file that is read without being named, in the data directory.
 pub const FILE: &str = "broker.toml";

@@ -1,4 +1,4 @@
-//! The REAR broker: one process on one ledger, which clusters reach over mTLS.
+//! The REAR broker: one process on a ledger of its own or one that several share, which clusters reach over mTLS.
 //!
 //! A request comes in through [`listen`], is known by the certificate of its connection ([`identity`],
 //! [`caller`]), finds its route ([`routes`]), becomes a command for the store and is answered when the decision
@@ -23,8 +23,10 @@ pub mod config;
 pub mod dashboard;
 pub mod dev;
 mod files;
+mod freshness;
 pub mod identity;
 pub mod kubernetes;
+pub mod ledger;
 pub mod limits;
 pub mod listen;
 pub mod log;

@@ -3,29 +3,24 @@
 mod doors;
 mod lead;
 
-use std::fs::DirBuilder;
 use std::net::SocketAddr;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rear_api::moment;
 use rear_engine::Timestamp;
 use rear_store::clock::{Clock, SystemClock};
-use rear_store::store::StartError;
-use rear_store::{Commit, FileError, RedbJournal, Store};
 use thiserror::Error;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
 use tracing::{error, info, warn};
-use uuid::Uuid;
 
 use crate::audit::{Audit, AuditError};
 use crate::config::{Config, ConfigErrors, Loaded};
 use crate::files::raise_limit;
 use crate::kubernetes::{self, Held, KubernetesError, LeaseError};
+use crate::ledger::LedgerError;
 use crate::limits::{MAX_CONNECTIONS, MAX_OPERATORS};
 use crate::listen::Listener;
 use crate::log::{Log, LogError};
@@ -39,9 +34,6 @@ use doors::Doors;
 
 pub(crate) use doors::Addresses;
 
-/// The ledger's file in the data directory.
-pub(crate) const LEDGER: &str = "ledger.redb";
-
 /// How long accepted requests may take to finish when the broker stops.
 const GRACE: Duration = Duration::from_secs(25);
 
@@ -51,26 +43,15 @@ const TIDY_EVERY: Duration = Duration::from_mins(1);
 /// 2026-01-01: this program did not exist before. A machine without a battery begins at 1970.
 const EARLIEST: Timestamp = Timestamp::from_seconds(1_767_225_600);
 
-/// Who may look into a data directory that is made here.
-const OWNERS_FOLDER: u32 = 0o700;
-
 /// Why the broker cannot serve, or cannot any more.
 #[derive(Debug, Error)]
 pub enum ServeError {
-    /// The data directory cannot be used.
-    #[error("the data directory {} cannot be used", path.display())]
-    Data {
-        /// Which one.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The ledger's file cannot be used.
-    #[error("the ledger cannot be opened")]
-    File(#[from] FileError),
-    /// The ledger cannot be used.
-    #[error("the ledger cannot be used")]
-    Ledger(#[from] StartError),
+    /// There is no ledger.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The thread that opens the ledger has ended before.
+    #[error("the ledger was not opened: the log says why")]
+    NotOpened,
     /// The certificates cannot be used.
     #[error("the certificates cannot be used")]
     Certificates(#[from] CredentialError),
@@ -335,22 +316,6 @@ async fn show_pages(listener: Listener<()>, broker: Arc<Broker>) {
 /// A clock that is not set is told at once: certificates would be refused without a word.
 fn check_clock(wall: Timestamp) -> Result<(), ServeError> {
     if wall < EARLIEST { Err(ServeError::Clock(wall)) } else { Ok(()) }
-}
-
-fn open(config: &Config) -> Result<Store, ServeError> {
-    let data = |source| ServeError::Data { path: config.data.clone(), source };
-    let mut folders = DirBuilder::new();
-    folders.recursive(true).mode(OWNERS_FOLDER).create(&config.data).map_err(data)?;
-    let journal = open_ledger(&config.data.join(LEDGER), config.durability.0)?;
-    Ok(Store::start(journal, config.settings(), SystemClock::default())?)
-}
-
-fn open_ledger(path: &Path, commit: Commit) -> Result<RedbJournal, FileError> {
-    if path.exists() {
-        return RedbJournal::open(path, commit);
-    }
-    info!(path = %path.display(), "a new ledger is made");
-    RedbJournal::create(path, Uuid::new_v4().as_u128(), commit)
 }
 
 async fn tidy(broker: Arc<Broker>) {

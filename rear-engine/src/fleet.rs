@@ -4,6 +4,7 @@
 
 mod apply;
 mod timeline;
+mod undo;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +20,7 @@ use crate::time::Timestamp;
 use timeline::Timeline;
 
 pub use apply::Divergence;
+pub use undo::Undo;
 
 /// The first life of a ledger; each restore from a backup starts the next.
 pub const FIRST_INCARNATION: u64 = 1;

@@ -90,7 +90,7 @@ pub fn write(reader: &dyn Reader, out: &mut dyn Write) -> Result<Summary, Backup
     write_rows(&*reader.snapshot()?, out)
 }
 
-fn write_rows(rows: &dyn ReadRows, out: &mut dyn Write) -> Result<Summary, BackupError> {
+pub(crate) fn write_rows(rows: &dyn ReadRows, out: &mut dyn Write) -> Result<Summary, BackupError> {
     let mut out = Checksummed::new(out);
     out.write(MAGIC)?;
     let mut count = 0_u64;
@@ -141,20 +141,20 @@ fn write_row(
 }
 
 /// One row of a backup.
-struct Row {
-    table: Table,
-    key: Vec<u8>,
-    value: Vec<u8>,
+pub(crate) struct Row {
+    pub(crate) table: Table,
+    pub(crate) key: Vec<u8>,
+    pub(crate) value: Vec<u8>,
 }
 
 /// Reads the rows of a backup; whether they are all of them is known only at the end.
-struct Rows<R> {
+pub(crate) struct Rows<R> {
     input: Checksummed<R>,
     read: u64,
 }
 
 impl<R: Read> Rows<R> {
-    fn open(input: R) -> Result<Self, BackupError> {
+    pub(crate) fn open(input: R) -> Result<Self, BackupError> {
         let mut input = Checksummed::new(input);
         let mut magic = [0; MAGIC.len()];
         input.read(&mut magic).map_err(|_| BackupError::NotABackup)?;
@@ -165,7 +165,7 @@ impl<R: Read> Rows<R> {
     }
 
     /// The next row; `None` when all were read and the checksum matches.
-    fn next(&mut self) -> Result<Option<Row>, BackupError> {
+    pub(crate) fn next(&mut self) -> Result<Option<Row>, BackupError> {
         let [number] = self.input.read_array::<1>()?;
         let Some(place) = usize::from(number).checked_sub(1) else {
             return self.end().map(|()| None);

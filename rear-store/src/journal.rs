@@ -1,4 +1,5 @@
-//! The seam where a decided batch becomes durable: the commit of a local file, or later a shared journal.
+//! The seam where a decided batch becomes durable: the commit of a local file, or a place in a journal that several brokers
+//! share.
 //!
 //! Above it, decisions are made against a fleet in memory; below it, they are rows. [`Journal::commit`]
 //! makes a whole batch durable or nothing of it; a [`Reader`] gives back what was committed, in snapshots
@@ -15,6 +16,7 @@ use crate::position::{EventId, Position};
 use crate::records::meta::Meta;
 use crate::records::{InvalidField, SealError};
 use crate::rows::{ReadRows, read_all, read_events_after, read_meta};
+use crate::shared::{EntryError, Fork};
 
 /// Decisions that become durable together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +58,113 @@ pub trait Journal: Send {
     fn shrink_to(&mut self, _bytes: u64) -> Result<(), JournalError> {
         Ok(())
     }
+
+    /// Shows after an error that commits work again, and says where the journal is then.
+    fn prove(&mut self, empty: &Batch) -> Result<Position, JournalError> {
+        self.commit(empty).map(|()| empty.position)
+    }
+
+    /// What is different where others commit as well; `None` where nobody else does.
+    fn sharing(&self) -> Option<Sharing> {
+        None
+    }
+
+    /// Whether someone else is there at this moment whose clock was believed.
+    fn has_company(&self) -> bool {
+        false
+    }
+
+    /// The clock of this broker was believed: others may compare theirs with what it writes.
+    fn settled(&mut self) {}
+
+    /// The next that others have committed, if there is something. It is in the rows already.
+    fn follow(&mut self) -> Result<Followed, JournalError> {
+        Ok(Followed::Nothing)
+    }
+
+    /// Whether the rows are what everyone agrees on at this moment: [`JournalError::Overtaken`] where others have committed more.
+    fn confirm(&mut self) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    /// Calls this whenever others have committed something.
+    fn wake_by(&mut self, _wake: Wake) {}
+
+    /// Tells where the journal stands, from any thread; `None` where nobody else commits.
+    fn compass(&self) -> Option<Arc<dyn Compass>> {
+        None
+    }
+}
+
+/// Wakes whoever follows.
+pub type Wake = Box<dyn Fn() + Send + Sync>;
+
+/// Is told where a journal ends, or why that is not known.
+pub type TellEnd = Box<dyn FnOnce(Result<Position, String>) + Send>;
+
+/// What is different where others commit as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sharing {
+    /// How many bytes of commands fit into one commit, about.
+    pub batch_bytes: usize,
+    /// How much that is due fits into one commit, beside a command.
+    pub due: usize,
+    /// Whether someone else was there already.
+    pub company: bool,
+    /// A number that no other broker has, about: so that not everyone does the same at the same moment.
+    pub broker: u128,
+}
+
+/// What others have committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Followed {
+    /// Nothing that is known of.
+    Nothing,
+    /// One batch.
+    Batch(Box<Batch>),
+    /// More than is still told batch by batch: everything has to be loaded anew.
+    Anew,
+}
+
+/// Where a shared journal stands.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Standing {
+    /// How old what is known here may be.
+    pub age: std::time::Duration,
+    /// What was applied here last.
+    pub applied: Position,
+    /// The last entry that is known of.
+    pub known: Position,
+    /// Why nothing can be committed; `None` while all is well.
+    pub trouble: Option<String>,
+    /// How long ago the last snapshot was made, by the journal's time, and the entry that it ends with.
+    pub snapshot: Option<(std::time::Duration, Position)>,
+    /// How often a request to the journal was made again.
+    pub retries: u64,
+    /// How many brokers are there, this one among them.
+    pub brokers: usize,
+}
+
+impl Standing {
+    /// After so long without a word, nobody should rely on what is known here.
+    pub const STALE_AFTER: std::time::Duration = std::time::Duration::from_secs(3);
+
+    /// Why nobody should rely on what is known here.
+    #[must_use]
+    pub fn stale(&self) -> Option<String> {
+        let silent = self.age > Self::STALE_AFTER;
+        let unheard = || format!("etcd was not heard of for {} s", self.age.as_secs());
+        silent.then(|| self.trouble.clone().unwrap_or_else(unheard))
+    }
+}
+
+/// Tells where a shared journal stands.
+pub trait Compass: Send + Sync {
+    /// As far as is known here.
+    fn standing(&self) -> Standing;
+
+    /// Asks where the journal ends at this moment.
+    fn ask(&self, tell: TellEnd);
 }
 
 /// Reads what was committed.
@@ -129,6 +238,27 @@ pub enum JournalError {
     /// The file does not do what it should.
     #[error("the ledger's file failed")]
     Storage(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// Someone else has committed first; nothing of this batch was. Follow, and decide again.
+    #[error("another broker was faster")]
+    Overtaken,
+    /// Too large to be committed at once; nothing of it was.
+    #[error("a batch of {bytes} bytes is too large for one entry")]
+    TooLarge {
+        /// How large it is.
+        bytes: usize,
+    },
+    /// Nothing was committed.
+    #[error("etcd cannot be reached, or refuses: {0}")]
+    OutOfReach(String),
+    /// It may have been committed, or still be on its way. Nothing else may be before that is known.
+    #[error("etcd did not answer in time, and whether it has the entry is not known yet: {0}")]
+    InDoubt(String),
+    /// What is there is not what was followed.
+    #[error("nothing is granted until an administrator decides")]
+    Fork(#[from] Fork),
+    /// An entry that cannot be followed.
+    #[error("the journal cannot be followed")]
+    Entry(#[from] EntryError),
 }
 
 impl Contents {

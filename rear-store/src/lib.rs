@@ -1,6 +1,7 @@
 //! The ledger on disk: decided batches become durable, whole or not at all, and come back as they were.
 //!
-//! [`journal`] is the seam; [`redb`](mod@crate::redb) keeps a ledger in a file, [`memory`] without one. Both
+//! [`journal`] is the seam; [`redb`](mod@crate::redb) keeps a ledger in a file, [`memory`] without one,
+//! and the feature `etcd` in a journal that several brokers [`shared`]. All of them
 //! write the same rows ([`records`]): each is sealed with a checksum over its table, its key and its
 //! contents, so that flipped bytes, a value under another key or a table under another name are found
 //! when it is read, never served.
@@ -10,6 +11,8 @@
 pub mod backup;
 mod chain;
 pub mod clock;
+#[cfg(feature = "etcd")]
+pub mod etcd;
 mod feed;
 mod files;
 mod glass;
@@ -23,6 +26,7 @@ pub mod redb;
 mod refreshments;
 mod rows;
 pub mod settings;
+pub mod shared;
 mod steps;
 pub mod store;
 pub mod timekeeper;
@@ -32,7 +36,7 @@ pub mod writer;
 
 pub use feed::{FeedError, Stretch};
 pub use files::FileError;
-pub use journal::{Batch, Contents, Journal, JournalError, Reader};
+pub use journal::{Batch, Contents, Journal, JournalError, Reader, Standing};
 pub use memory::Memory;
 pub use migrate::SCHEMA;
 pub use news::News;

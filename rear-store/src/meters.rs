@@ -33,6 +33,9 @@ pub struct Meters {
     requesters_gone: AtomicU64,
     became_stale: AtomicU64,
     retired: AtomicU64,
+    followed: AtomicU64,
+    lost: AtomicU64,
+    doubted: AtomicU64,
 }
 
 /// The counts at one moment.
@@ -54,6 +57,12 @@ pub struct Counted {
     pub became_stale: u64,
     /// Reservations that had ended long ago and are remembered no longer.
     pub retired: u64,
+    /// Batches of other brokers that were applied here.
+    pub followed: u64,
+    /// Batches that were decided again because another broker was faster.
+    pub lost: u64,
+    /// Batches of which it was not known in time whether they are durable.
+    pub doubted: u64,
 }
 
 impl Default for Meters {
@@ -71,6 +80,9 @@ impl Default for Meters {
             requesters_gone: zero(),
             became_stale: zero(),
             retired: zero(),
+            followed: zero(),
+            lost: zero(),
+            doubted: zero(),
         }
     }
 }
@@ -123,6 +135,9 @@ impl Meters {
             requesters_gone: read(&self.requesters_gone),
             became_stale: read(&self.became_stale),
             retired: read(&self.retired),
+            followed: read(&self.followed),
+            lost: read(&self.lost),
+            doubted: read(&self.doubted),
         }
     }
 
@@ -143,6 +158,21 @@ impl Meters {
         }
         let retired = batch.changes.iter().filter(|change| matches!(change, Change::Dropped(_)));
         add(&self.retired, retired.count() as u64);
+    }
+
+    /// A batch of another broker was applied.
+    pub(crate) fn followed(&self) {
+        add(&self.followed, 1);
+    }
+
+    /// Another broker was faster.
+    pub(crate) fn lost(&self) {
+        add(&self.lost, 1);
+    }
+
+    /// Whether a batch is durable was not known in time.
+    pub(crate) fn doubted(&self) {
+        add(&self.doubted, 1);
     }
 
     /// A batch did not become durable.

@@ -6,11 +6,14 @@
 
 pub mod ask;
 pub mod cluster;
+pub mod entry;
 pub mod event;
+pub mod head;
 pub mod ledger;
 pub mod meta;
 pub mod reservation;
 pub mod seal;
+pub mod shelf;
 
 use thiserror::Error;
 

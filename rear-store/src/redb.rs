@@ -88,11 +88,30 @@ impl RedbJournal {
         &mut self,
         write: impl FnOnce(&mut dyn WriteRows) -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {
+        self.write_as(Durability::Immediate, write)
+    }
+
+    /// One transaction that everyone sees and that a crash may take back, with all after it: for what is durable elsewhere.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn write_soon<T>(
+        &mut self,
+        write: impl FnOnce(&mut dyn WriteRows) -> Result<T, JournalError>,
+    ) -> Result<T, JournalError> {
+        self.write_as(Durability::None, write)
+    }
+
+    fn write_as<T>(
+        &mut self,
+        durability: Durability,
+        write: impl FnOnce(&mut dyn WriteRows) -> Result<T, JournalError>,
+    ) -> Result<T, JournalError> {
         guarded(|| {
             let mut transaction = self.database.begin_write().map_err(storage)?;
-            transaction.set_durability(Durability::Immediate).map_err(storage)?;
-            transaction.set_two_phase_commit(self.commit == Commit::TwoPhase);
-            transaction.set_quick_repair(self.commit == Commit::TwoPhase);
+            transaction.set_durability(durability).map_err(storage)?;
+            let now = matches!(durability, Durability::Immediate);
+            let careful = now && self.commit == Commit::TwoPhase;
+            transaction.set_two_phase_commit(careful);
+            transaction.set_quick_repair(careful);
             let written = write(&mut Writing::new(&transaction)?)?;
             step!("written");
             transaction.commit().map_err(storage)?;

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::feed::{FeedError, Stretch, stretch};
-use crate::journal::{Journal, JournalError, Reader};
+use crate::journal::{Compass, Journal, JournalError, Reader, Standing};
 use crate::meters::Meters;
 use crate::news::{News, Subscribers};
 use crate::position::{EventId, Position};
@@ -45,11 +45,14 @@ pub enum SubmitError {
     #[error("too many commands are waiting")]
     Overloaded,
     /// The clock jumped: nothing is granted until it is confirmed or comes back.
-    #[error("the clock jumped ahead by {}: nothing is granted until it is confirmed or comes back", .0.ahead_by)]
+    #[error("{0}: nothing is granted until it is confirmed or comes back")]
     ClockJumped(Alarm),
     /// It may or may not have become durable; the same idempotency key makes a retry safe.
     #[error("the decision could not be made durable: {0}")]
     NotDurable(String),
+    /// Those who share the ledger cannot be asked. Nothing has changed.
+    #[error("nothing was changed: {0}")]
+    CutOff(String),
     /// The store has stopped.
     #[error("the store has stopped: {0}")]
     Stopped(String),
@@ -89,26 +92,37 @@ pub(crate) struct Shared {
 
 /// A ledger with its writer. Dropping it finishes what was accepted.
 pub struct Store {
-    queue: Option<SyncSender<Work>>,
+    queue: Option<Arc<SyncSender<Work>>>,
     shared: Arc<Shared>,
     reader: Arc<dyn Reader>,
+    /// Where others write as well.
+    compass: Option<Arc<dyn Compass>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Store {
     /// Loads a ledger and starts its writer.
     pub fn start(
-        journal: impl Journal + 'static,
+        mut journal: impl Journal + 'static,
         settings: impl Into<Settings>,
         clock: impl Clock,
     ) -> Result<Self, StartError> {
         let (queue, waiting) = sync_channel(MAX_WAITING);
+        let queue = Arc::new(queue);
+        let bell = Arc::downgrade(&queue);
+        journal.wake_by(Box::new(move || {
+            if let Some(queue) = bell.upgrade() {
+                // A writer with so much to do looks by itself.
+                drop(queue.try_send(Work::Follow));
+            }
+        }));
+        let compass = journal.compass();
         let writer = Writer::load(Box::new(journal), settings.into(), Box::new(clock))?;
         let (shared, reader) = (writer.shared(), writer.reader());
         let thread = thread::Builder::new()
             .name("ledger writer".into())
             .spawn(move || writer.run_to_the_end(&waiting))?;
-        Ok(Self { queue: Some(queue), shared, reader, thread: Some(thread) })
+        Ok(Self { queue: Some(queue), shared, reader, compass, thread: Some(thread) })
     }
 
     /// Queues a command; `reply` is called once, whatever happens: mostly from the writer's thread, when the
@@ -231,6 +245,26 @@ impl Store {
         limit: usize,
     ) -> Result<Stretch, FeedError> {
         stretch(&self.shared.view, &*self.reader, last, concerning, limit)
+    }
+
+    /// Where the shared journal stands; `None` for a ledger that nobody shares.
+    #[must_use]
+    pub fn standing(&self) -> Option<Standing> {
+        self.compass.as_ref().map(|compass| compass.standing())
+    }
+
+    /// Asks for the last commit of anyone at this moment: once it is shown here, a reader has missed nothing. `tell` is
+    /// called once, from any thread.
+    pub fn ask_for_the_end(
+        &self,
+        tell: impl FnOnce(Result<Position, SubmitError>) + Send + 'static,
+    ) {
+        match &self.compass {
+            None => tell(Ok(self.view().position())),
+            Some(compass) => {
+                compass.ask(Box::new(|end| tell(end.map_err(SubmitError::CutOff))));
+            }
+        }
     }
 
     /// How the store is, now and whenever that changes.

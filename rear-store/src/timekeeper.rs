@@ -27,11 +27,22 @@ pub struct Reading {
     pub alarm: Option<Alarm>,
 }
 
-/// The wall clock jumped ahead.
+/// The wall clock jumped ahead; among several brokers, it is not what the others agree on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alarm {
-    /// How far it is ahead of the broker's time.
+    /// How far it is ahead of the broker's time; negative where it is behind.
     pub ahead_by: Duration,
+}
+
+impl std::fmt::Display for Alarm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.ahead_by.as_nanos() < 0 {
+            let behind = Duration::from_nanos(self.ahead_by.as_nanos().saturating_neg());
+            write!(f, "the clock is behind by {behind}")
+        } else {
+            write!(f, "the clock jumped ahead by {}", self.ahead_by)
+        }
+    }
 }
 
 /// Keeps the time.

@@ -158,9 +158,9 @@ impl View {
         self.fleet.keep_time_by(policy);
     }
 
-    /// Time has passed.
+    /// Time has passed. What another broker has decided may be a little older.
     pub(crate) fn pass(&mut self, now: Timestamp) {
-        self.now = now;
+        self.now = self.now.max(now);
     }
 
     /// Notes that a cluster said the same again, if it did and that need not be durable.

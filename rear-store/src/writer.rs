@@ -5,6 +5,8 @@
 //! from what is durable.
 
 mod batch;
+mod contest;
+mod keeper;
 mod order;
 mod reply;
 mod trimming;
@@ -13,19 +15,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, RwLock};
 
-use rear_engine::{Command, Fleet, Timestamp};
+use rear_engine::{Command, Duration, Fleet, Timestamp};
 use tokio::sync::watch;
 
 use crate::clock::Clock;
-use crate::journal::{Journal, Reader};
+use crate::journal::{Journal, Reader, Sharing};
 use crate::meters::Meters;
 use crate::news::Subscribers;
 use crate::position::Position;
 use crate::refreshments::Refreshments;
 use crate::settings::Settings;
 use crate::store::{Answer, Health, Shared, StartError, SubmitError};
-use crate::timekeeper::{Reading, Timekeeper};
+use crate::timekeeper::Reading;
 use crate::view::View;
+use keeper::Keeper;
 use order::weight;
 use trimming::Trimming;
 
@@ -54,6 +57,8 @@ pub(crate) enum Work {
     Decide(Submission),
     ConfirmClock(Reply),
     Reconfigure(Box<Settings>, Reply),
+    /// Others have committed something.
+    Follow,
 }
 
 impl Work {
@@ -62,13 +67,20 @@ impl Work {
             Self::Decide(Submission { reply, .. })
             | Self::ConfirmClock(reply)
             | Self::Reconfigure(_, reply) => reply.tell(outcome),
+            Self::Follow => {}
         }
+    }
+
+    /// Whether someone waits for it.
+    fn is_awaited(&self) -> bool {
+        !matches!(self, Self::Follow)
     }
 
     fn weight(&self) -> usize {
         match self {
             Self::Decide(submission) => weight(&submission.command),
             Self::ConfirmClock(_) | Self::Reconfigure(..) => order::RECORD,
+            Self::Follow => 0,
         }
     }
 }
@@ -78,12 +90,18 @@ pub(crate) struct Writer {
     journal: Box<dyn Journal>,
     settings: Settings,
     clock: Box<dyn Clock>,
-    timekeeper: Timekeeper,
+    /// What is different where others write as well.
+    sharing: Option<Sharing>,
+    timekeeper: Keeper,
     fleet: Fleet,
     position: Position,
     trimming: Trimming,
     /// How many batches failed since one succeeded.
     failures: u32,
+    /// Those who share the ledger could not be asked when they were last asked.
+    away: bool,
+    /// When there last was an entry of anyone, by the monotonic clock.
+    last_entry: Duration,
     shared: Arc<Shared>,
 }
 
@@ -96,7 +114,8 @@ impl Writer {
         let contents = journal.load()?;
         journal.shrink_to(contents.bytes)?;
         let meta = contents.meta;
-        let mut timekeeper = Timekeeper::resume(meta.time_mark);
+        let sharing = journal.sharing();
+        let mut timekeeper = Keeper::resume(meta.time_mark, sharing.as_ref(), clock.read());
         let now = timekeeper.read(clock.read()).now;
         let fleet = contents.into_fleet(settings.policy.clone(), now)?;
         let trimming = Trimming::load(settings.events, journal.reader(), meta.trimmed_through)?;
@@ -109,14 +128,21 @@ impl Writer {
         });
         let position = meta.position;
         Ok(Self {
+            // Who comes where nobody is tells the time at once, for those who come next.
+            last_entry: match sharing {
+                Some(Sharing { company: false, .. }) => Duration::from_nanos(i64::MIN / 2),
+                _ => clock.read().monotonic,
+            },
             journal,
             settings,
             clock,
+            sharing,
             timekeeper,
             fleet,
             position,
             trimming,
             failures: 0,
+            away: false,
             shared,
         })
     }
@@ -160,19 +186,24 @@ impl Writer {
     fn work(&mut self, waiting: &Receiver<Work>) -> Result<(), String> {
         loop {
             let work = match waiting.recv_timeout(self.nap()) {
-                Ok(first) => take_waiting(first, waiting),
+                Ok(first) => take_waiting(first, waiting, self.batch_bytes()),
                 Err(RecvTimeoutError::Timeout) => Vec::new(),
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
-            self.shared.meters.taken(work.len());
+            self.shared.meters.taken(work.iter().filter(|work| work.is_awaited()).count());
             self.process(work)?;
         }
+    }
+
+    /// How many bytes of commands are committed together.
+    fn batch_bytes(&self) -> usize {
+        self.sharing.map_or(MAX_BATCH_BYTES, |sharing| sharing.batch_bytes)
     }
 
     /// How long nothing will become due. While the clock is in doubt, nothing does.
     fn nap(&mut self) -> std::time::Duration {
         let Reading { now, alarm } = self.timekeeper.read(self.clock.read());
-        if alarm.is_some() {
+        if alarm.is_some() || self.away {
             return LONGEST_NAP;
         }
         let until = |due: Timestamp| u64::try_from(due.since(now).as_nanos()).unwrap_or(0);
@@ -182,10 +213,10 @@ impl Writer {
 }
 
 /// All that waits, up to the limit.
-fn take_waiting(first: Work, waiting: &Receiver<Work>) -> Vec<Work> {
+fn take_waiting(first: Work, waiting: &Receiver<Work>, limit: usize) -> Vec<Work> {
     let mut bytes = first.weight();
     let mut taken = vec![first];
-    while bytes < MAX_BATCH_BYTES
+    while bytes < limit
         && let Ok(next) = waiting.try_recv()
     {
         bytes += next.weight();
@@ -197,7 +228,7 @@ fn take_waiting(first: Work, waiting: &Receiver<Work>) -> Vec<Work> {
 /// Nobody waits for a store that has stopped.
 fn refuse_rest(waiting: &Receiver<Work>, why: &str, meters: &Meters) {
     while let Ok(work) = waiting.try_recv() {
-        meters.taken(1);
+        meters.taken(usize::from(work.is_awaited()));
         work.answer(Err(SubmitError::Stopped(why.to_owned())));
     }
 }

@@ -11,7 +11,8 @@ use crate::invocation::Invocation;
 use crate::small_disk;
 use crate::testbed;
 use crate::tools::{
-    self, CHROMEDRIVER, CHROMIUM, CURL, FAKETIME, IP, OPENSSL, PROMTOOL, SYSTEMD_ANALYZE,
+    self, CHROMEDRIVER, CHROMIUM, CURL, FAKETIME, IP, OPENSSL, PROMTOOL, PROTOC, PROTOC_TYPES,
+    SYSTEMD_ANALYZE,
 };
 
 /// A set of tests that passes or fails as one.
@@ -94,13 +95,13 @@ pub(crate) const ALL: &[Suite] = &[
         name: "evaluation",
         shows: "every test of the evaluation, in seconds: counts and invariants hold",
         requirement: rust_alone,
-        commands: |_| one_command(&evaluation_tests("short", "--skip clusters::")),
+        commands: |_| one_command(&evaluation_tests("--skip clusters::")),
     },
     Suite {
         name: "evaluation-clusters",
         shows: "the evaluation of the Kubernetes agent and beside etcd, in seconds",
         requirement: testbed::api_server_is_there,
-        commands: |_| one_command(&evaluation_tests("clusters", "clusters::")),
+        commands: |_| one_command(&evaluation_tests("clusters::")),
     },
     Suite {
         name: "fuzz-corpus",
@@ -139,6 +140,26 @@ pub(crate) const ALL: &[Suite] = &[
                 "cargo test --locked --package rear-agent --features clusters,failpoints \
                  --test clusters",
             )
+        },
+    },
+    Suite {
+        name: "shared-ledger",
+        shows: "three brokers on three nodes of etcd: killed, stopped, cut off, full; nothing is granted twice",
+        requirement: |root| {
+            tools::require(root, &[&PROTOC, &PROTOC_TYPES, &FAKETIME])?;
+            testbed::api_server_is_there(root)
+        },
+        commands: |_| {
+            Ok(vec![
+                Invocation::new(
+                    "cargo test --locked --package rear-store --features etcd-tests --test store -- \
+                     etcd:: journals:: machines::",
+                ),
+                Invocation::new(
+                    "cargo test --locked --package rear-broker --features etcd-tests --test broker -- \
+                     shared::",
+                ),
+            ])
         },
     },
     Suite {
@@ -200,9 +221,9 @@ fn testbed_tests(filter: &str) -> String {
 
 /// The short versions of the evaluation's tests, as far as the filter lets them through. One after the other: each starts
 /// brokers and many callers.
-fn evaluation_tests(feature: &str, filter: &str) -> String {
+fn evaluation_tests(filter: &str) -> String {
     format!(
-        "cargo test --locked --package rear-evaluation --features {feature} --test short -- --test-threads 1 {filter}"
+        "cargo test --locked --package rear-evaluation --features clusters --test short -- --test-threads 1 {filter}"
     )
 }
 

@@ -126,6 +126,23 @@ pub(crate) const CHROMEDRIVER: Tool = Tool {
     install: Install::Debian("chromium-driver"),
 };
 
+pub(crate) const PROTOC: Tool = Tool {
+    name: "protoc",
+    version: Version::Any,
+    why: "builds the client of etcd, behind the feature `etcd`",
+    check: "protoc --version",
+    install: Install::Debian("protobuf-compiler"),
+};
+
+/// `protoc` alone does not know the types that etcd's messages are made of.
+pub(crate) const PROTOC_TYPES: Tool = Tool {
+    name: "google/protobuf",
+    version: Version::Any,
+    why: "types that the messages of etcd are made of",
+    check: "find /usr/include/google/protobuf/descriptor.proto",
+    install: Install::Debian("libprotobuf-dev"),
+};
+
 pub(crate) const NPM: Tool = Tool {
     name: "npm",
     version: Version::Any,
@@ -203,6 +220,8 @@ pub(crate) const ALL: &[Tool] = &[
     CXX,
     CHROMIUM,
     CHROMEDRIVER,
+    PROTOC,
+    PROTOC_TYPES,
     NPM,
     CARGO_FUZZ,
     CARGO_DEB,

@@ -11,6 +11,7 @@ use reqwest::{Client, Url};
 use tokio::time::Instant;
 use tracing::{info, warn};
 
+use crate::communicator::Position;
 use crate::error::Error;
 use crate::jitter::jittered;
 
@@ -27,6 +28,7 @@ const MAX_BROKERS: usize = 16;
 pub(super) struct Brokers {
     bases: Vec<Url>,
     choice: Mutex<Choice>,
+    seen: Seen,
 }
 
 /// The broker that is asked now.
@@ -34,6 +36,9 @@ struct Choice {
     asked: usize,
     look_back_at: Option<Instant>,
 }
+
+/// The newest state that was seen, on whichever broker.
+type Seen = Mutex<Option<Position>>;
 
 impl Brokers {
     /// From `https://HOST:PORT`, or several of them with commas between, the preferred one first.
@@ -44,7 +49,7 @@ impl Brokers {
             return Err(Error::Address { address: addresses.to_owned() });
         }
         let choice = Mutex::new(Choice { asked: 0, look_back_at: None });
-        Ok(Arc::new(Self { bases, choice }))
+        Ok(Arc::new(Self { bases, choice, seen: Seen::default() }))
     }
 
     pub(super) fn count(&self) -> u32 {
@@ -85,6 +90,19 @@ impl Brokers {
         (asked, aimed)
     }
 
+    /// An answer was made from this state.
+    pub(super) fn saw(&self, revision: Option<Position>) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        *seen = (*seen).max(revision);
+    }
+
+    /// What the next answer must not be older than, so that reads follow writes also on another broker. One broker alone
+    /// never goes back.
+    pub(super) fn at_least(&self) -> Option<Position> {
+        let seen = *self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.filter(|_| self.bases.len() > 1)
+    }
+
     /// The next broker is asked from now on, unless someone else has turned away already.
     pub(super) fn turn_from(&self, failed: usize, error: &Error) {
         let mut choice = self.lock();
@@ -100,7 +118,7 @@ impl Brokers {
     /// Whether an attempt that ended so should be followed at once by one on another broker, which was not asked in
     /// this round yet.
     pub(super) fn another_is_left(&self, error: &Error, attempt: u32) -> bool {
-        is_the_brokers(error) && (attempt + 1) % self.count() != 0
+        is_the_brokers(error) && !(attempt + 1).is_multiple_of(self.count())
     }
 
     /// Looks at the preferred broker if it is time to, beside whatever is asked meanwhile.
@@ -202,6 +220,19 @@ mod tests {
         let left = [0, 1, 2, 3].map(|attempt| brokers.another_is_left(&late(), attempt));
         assert_eq!(left, [true, true, false, true]);
         assert!(!Brokers::parse("https://a").unwrap().another_is_left(&late(), 0));
+    }
+
+    #[test]
+    fn what_was_seen_on_one_broker_is_wanted_from_the_next() {
+        let at = |text: &str| Some(text.parse::<Position>().unwrap());
+        let brokers = three();
+        for seen in [at("1.5"), None, at("1.3")] {
+            brokers.saw(seen);
+        }
+        assert_eq!(brokers.at_least(), at("1.5"));
+        let alone = Brokers::parse("https://a").unwrap();
+        alone.saw(at("1.5"));
+        assert_eq!(alone.at_least(), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rear_api::page::next_of;
-use rear_api::revision::REVISION_HEADER;
+use rear_api::revision::{AT_LEAST_HEADER, REVISION_HEADER};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, LINK, RETRY_AFTER};
 use reqwest::{Client, Method, Response, Url};
 use serde::de::DeserializeOwned;
@@ -47,21 +47,39 @@ impl Call {
     }
 
     /// Sends it once, to the broker of this address, and takes the whole answer.
-    pub(super) async fn send(&self, client: &Client, to: Url) -> Result<Reply, Error> {
+    pub(super) async fn send(
+        &self,
+        client: &Client,
+        to: Url,
+        at_least: Option<Position>,
+    ) -> Result<Reply, Error> {
         let late = |_| Error::TimedOut { seconds: self.deadline.as_secs() };
-        timeout(self.deadline, self.exchange(client, to)).await.map_err(late)?
+        timeout(self.deadline, self.exchange(client, to, at_least)).await.map_err(late)?
     }
 
-    async fn exchange(&self, client: &Client, to: Url) -> Result<Reply, Error> {
-        let response = self.open(client, to).await?;
+    async fn exchange(
+        &self,
+        client: &Client,
+        to: Url,
+        at_least: Option<Position>,
+    ) -> Result<Reply, Error> {
+        let response = self.open(client, to, at_least).await?;
         let revision = revision(response.headers());
         let next = header(response.headers(), LINK.as_str()).and_then(next_of).map(str::to_owned);
         Ok(Reply { revision, next, body: whole_body(response).await? })
     }
 
     /// Sends it once; the head of a successful answer, whose body is still to come.
-    async fn open(&self, client: &Client, to: Url) -> Result<Response, Error> {
+    async fn open(
+        &self,
+        client: &Client,
+        to: Url,
+        at_least: Option<Position>,
+    ) -> Result<Response, Error> {
         let mut request = client.request(self.method.clone(), to);
+        if let Some(seen) = at_least.filter(|_| self.method == Method::GET) {
+            request = request.header(AT_LEAST_HEADER, seen.to_string());
+        }
         if let Some(body) = &self.body {
             request = request.header(CONTENT_TYPE, "application/json").body(body.clone());
         }

@@ -6,7 +6,7 @@ use clap::Args;
 use rear_store::{Commit, RedbJournal};
 
 use crate::cli::{Failure, Said, exit};
-use crate::serve::LEDGER;
+use crate::ledger::LEDGER;
 
 /// Its flags.
 #[derive(Debug, Args)]

@@ -13,8 +13,8 @@ use uuid::Uuid;
 use super::pasted;
 use crate::administrator::{Administrator, Reach};
 use crate::cli::{Failure, Said, exit};
+use crate::ledger::{LEDGER, LedgerError};
 use crate::pki::Layout;
-use crate::serve::{LEDGER, ServeError};
 
 /// What can be done with snapshots.
 #[derive(Debug, Subcommand)]
@@ -139,7 +139,7 @@ impl Inspect {
 
 impl Restore {
     fn run(&self, now: Timestamp) -> Result<Said, Failure> {
-        let data = |source| ServeError::Data { path: self.data.clone(), source };
+        let data = |source| LedgerError::Data { path: self.data.clone(), source };
         std::fs::create_dir_all(&self.data).map_err(data)?;
         let restored = backup::restore(&self.file, &self.data.join(LEDGER), now)?;
         Ok(Said::done(format!(

@@ -6,7 +6,7 @@ use clap::Args;
 use rear_store::verify::verify_file;
 
 use crate::cli::{Failure, Said, exit};
-use crate::serve::LEDGER;
+use crate::ledger::LEDGER;
 
 /// Its flags.
 #[derive(Debug, Args)]

@@ -13,8 +13,8 @@ use rear_engine::price::Currency;
 
 use super::error::{ConfigError, ConfigErrors};
 use super::value::{
-    BrokerInterface, Choice, Durability, LogFormat, LogLevel, NamespaceName, ReplacedLedger,
-    Setting, Shape, Share, Span, Unit, Weighting,
+    BrokerInterface, Choice, Durability, EtcdEndpoint, EtcdPrefix, LogFormat, LogLevel,
+    NamespaceName, ReplacedLedger, Setting, Shape, Share, Span, StoreKind, Unit, Weighting,
 };
 use super::{Found, Place, Values};
 use crate::operations::BindAddress;
@@ -104,6 +104,18 @@ macro_rules! keys {
 keys! {
     /// Where the ledger is kept; made if it is not there
     data: PathBuf = "data" "DIR" None, AtRestart;
+    /// Where what is decided becomes durable: redb, a file in DATA of this broker alone, or etcd, a journal that several brokers share
+    store: StoreKind = "store" "STORE" Some("redb"), AtRestart;
+    /// The address of a node of etcd, as https://etcd-1:2379; may be repeated, the preferred one first
+    etcd_endpoints: Vec<EtcdEndpoint> = "etcd-endpoints" "URL" None, AtRestart;
+    /// What the keys of the ledger in etcd begin with
+    etcd_prefix: EtcdPrefix = "etcd-prefix" "PREFIX" Some("/rear"), AtRestart;
+    /// A folder with ca.crt of etcd, and tls.crt and tls.key of the broker if etcd asks for a certificate; for https
+    etcd_cert_path: Option<PathBuf> = "etcd-cert-path" "DIR" None, AtRestart;
+    /// The broker's user in etcd, if etcd has users
+    etcd_user: Option<Unit> = "etcd-user" "NAME" None, AtRestart;
+    /// A file with the password of that user
+    etcd_password_file: Option<PathBuf> = "etcd-password-file" "FILE" None, AtRestart;
     /// The port of the API
     http_port: u16 = "http-port" "PORT" Some("8443"), AtRestart;
     /// The address of the API; the default is all interfaces

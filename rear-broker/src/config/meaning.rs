@@ -10,7 +10,7 @@ use rear_store::settings::{EventRetention, PriorityCaps};
 
 use super::error::{ConfigError, ConfigErrors, Place};
 use super::keys::Config;
-use super::value::{NamespaceName, Span};
+use super::value::{EtcdEndpoint, NamespaceName, Span, StoreKind};
 use super::{Found, Values};
 use crate::identity::Administrators;
 use crate::kubernetes;
@@ -20,6 +20,11 @@ use crate::pki::Layout;
 impl Config {
     /// Values that are right alone may be wrong together.
     pub(super) fn check(&self, values: &Values) -> Result<(), ConfigErrors> {
+        self.check_durations(values)?;
+        self.check_store(values)
+    }
+
+    fn check_durations(&self, values: &Values) -> Result<(), ConfigErrors> {
         let (Some(Span(default)), Some(Span(longest))) = (self.default_duration, self.max_duration)
         else {
             return Ok(());
@@ -27,16 +32,28 @@ impl Config {
         if default <= longest {
             return Ok(());
         }
-        let found = values.get("default-duration");
-        let place =
-            found.map_or(Place::Flag("default-duration"), |Found { place, .. }| place.clone());
-        Err(ConfigError::Invalid {
-            place,
-            key: "default-duration",
-            value: default.to_string(),
-            remedy: format!("it is at most max-duration, which is {longest}"),
+        let remedy = format!("it is at most max-duration, which is {longest}");
+        Err(together(values, "default-duration", default.to_string(), remedy))
+    }
+
+    fn check_store(&self, values: &Values) -> Result<(), ConfigErrors> {
+        let wrong = |key, value: &str, remedy: &str| {
+            Err(together(values, key, value.to_owned(), remedy.to_owned()))
+        };
+        if self.store == StoreKind::Redb {
+            return Ok(());
         }
-        .into())
+        let secure = self.etcd_endpoints.iter().any(|EtcdEndpoint(url)| url.starts_with("https:"));
+        if self.etcd_endpoints.is_empty() {
+            return wrong("store", "etcd", "it needs etcd-endpoints");
+        }
+        if secure && self.etcd_cert_path.is_none() {
+            return wrong("store", "etcd", "etcd over https needs etcd-cert-path");
+        }
+        if self.etcd_user.is_some() != self.etcd_password_file.is_some() {
+            return wrong("store", "etcd", "etcd-user and etcd-password-file go together");
+        }
+        Ok(())
     }
 
     /// Where the API listens.
@@ -110,4 +127,10 @@ impl Config {
             ended_kept_for: self.ended_kept_for.0,
         }
     }
+}
+
+/// A value that contradicts another.
+fn together(values: &Values, key: &'static str, value: String, remedy: String) -> ConfigErrors {
+    let place = values.get(key).map_or(Place::Flag(key), |Found { place, .. }| place.clone());
+    ConfigError::Invalid { place, key, value, remedy }.into()
 }

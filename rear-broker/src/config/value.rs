@@ -1,5 +1,7 @@
 //! From texts to types: what a value may be, and what is said of one that is not.
 
+mod shared;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -17,6 +19,8 @@ use thiserror::Error;
 
 use crate::kubernetes::Replaces;
 use crate::operations::BindAddress;
+
+pub use shared::{EtcdEndpoint, EtcdPrefix, StoreKind};
 
 /// How a key is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +74,8 @@ one_text!(
     Choice,
     LogLevel,
     Unit,
+    StoreKind,
+    EtcdPrefix,
 );
 
 fn read_one<T: FromStr<Err: Display>>(texts: &[String]) -> Result<T, String> {
@@ -96,6 +102,14 @@ impl Setting for bool {
 }
 
 impl Setting for BTreeSet<ClusterId> {
+    const SHAPE: Shape = Shape::Many;
+
+    fn read(texts: &[String]) -> Result<Self, String> {
+        each(texts).collect()
+    }
+}
+
+impl Setting for Vec<EtcdEndpoint> {
     const SHAPE: Shape = Shape::Many;
 
     fn read(texts: &[String]) -> Result<Self, String> {
@@ -173,6 +187,18 @@ pub enum ValueError {
         "it is a dimension and its weight, 0 to 1000, such as gpu=2; cpu and memory cannot both be 0"
     )]
     Weight,
+    /// Not a store.
+    #[error("it is redb or etcd")]
+    Store,
+    /// A store that is not there.
+    #[error("etcd is not in this build: build it with `--features etcd`")]
+    NoEtcd,
+    /// Not an address of etcd.
+    #[error("it is the address of a node of etcd, such as https://etcd-1:2379")]
+    Endpoint,
+    /// Not a prefix.
+    #[error("it begins with a slash and does not end with one, such as /rear")]
+    Prefix,
     /// Not a cap.
     #[error("it is a cluster and the highest priority that counts for it, such as rome=5")]
     Cap,

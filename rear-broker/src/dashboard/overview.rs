@@ -251,8 +251,10 @@ fn of_broker(broker: &Broker, view: &View) -> Vec<Trouble> {
     let plain = |what, remedy| Trouble { what, remedy, clusters: Vec::new(), more: 0 };
     let health = broker.store.health();
     let alarm = health.borrow().alarm.map(|alarm| {
-        let what = format!("the clock of this machine jumped ahead by {}", alarm.ahead_by);
-        plain(what, "Nothing is granted or expired: set the clock, or confirm it if it is right.")
+        plain(
+            alarm.to_string(),
+            "Nothing is granted or expired: set the clock, or confirm it if it is right.",
+        )
     });
     let left = broker.metrics.certificate_expiry() - seconds(view);
     let certificate = (left < EXPIRES_SOON).then(|| {
@@ -264,5 +266,11 @@ fn of_broker(broker: &Broker, view: &View) -> Vec<Trouble> {
         };
         plain(what, "Renew it in the folder of certificates: it is taken up without a restart.")
     });
-    alarm.into_iter().chain(certificate).collect()
+    let cut_off = broker.store.standing().and_then(|standing| standing.stale()).map(|why| {
+        plain(
+            why,
+            "This broker grants nothing and shows what it knew; others of the ledger may go on.",
+        )
+    });
+    alarm.into_iter().chain(cut_off).chain(certificate).collect()
 }

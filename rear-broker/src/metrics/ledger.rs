@@ -34,6 +34,7 @@ impl Collector for Ledger {
         let store = &broker.store;
         encode_counts(store, &mut encoder)?;
         encode_writer(store.meters(), &mut encoder)?;
+        encode_standing(store, &mut encoder)?;
         let tally = store.tally(self.per_cluster);
         encode_states(&tally, &mut encoder)?;
         for (name, help, unit, amount) in AMOUNTS {
@@ -123,6 +124,49 @@ fn encode_counts(store: &Store, encoder: &mut DescriptorEncoder<'_>) -> Result<(
     let mut metric = encoder.encode_descriptor("reservations", help, None, MetricType::Gauge)?;
     for (phase, count) in phases {
         metric.encode_family(&[("phase", phase)])?.encode_gauge(&whole(count))?;
+    }
+    Ok(())
+}
+
+/// How a ledger stands that several brokers share.
+fn encode_standing(store: &Store, encoder: &mut DescriptorEncoder<'_>) -> Result<(), Error> {
+    let Some(standing) = store.standing() else { return Ok(()) };
+    let done = store.meters().read();
+    let counters = [
+        ("journal_followed", "Entries of other brokers that were applied", done.followed),
+        ("journal_conflicts", "Batches decided again as another broker was faster", done.lost),
+        ("journal_doubts", "Batches whose outcome was not known in time", done.doubted),
+        ("journal_retries", "Questions to etcd that were asked again", standing.retries),
+    ];
+    for (name, help, value) in counters {
+        let counter = ConstCounter::new(value);
+        let metric = encoder.encode_descriptor(name, help, None, counter.metric_type())?;
+        counter.encode(metric)?;
+    }
+    let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let lag = standing.known.number.saturating_sub(standing.applied.number);
+    let gauges = [
+        ("journal_entry", "The last entry that was applied", number(standing.applied.number)),
+        ("journal_lag", "Entries that are known of and not applied yet", number(lag)),
+        ("journal_brokers", "Brokers that share the ledger", whole(standing.brokers)),
+    ];
+    for (name, help, value) in gauges {
+        let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        metric.encode_gauge(&value)?;
+    }
+    let ages = [
+        ("journal_age", "How old what is shown may be", Some(standing.age)),
+        (
+            "journal_snapshot_age",
+            "How old the last snapshot is",
+            standing.snapshot.map(|(age, _)| age),
+        ),
+    ];
+    for (name, help, age) in ages {
+        let Some(age) = age else { continue };
+        let unit = Some(&Unit::Seconds);
+        let mut metric = encoder.encode_descriptor(name, help, unit, MetricType::Gauge)?;
+        metric.encode_gauge(&age.as_secs_f64())?;
     }
     Ok(())
 }

@@ -23,6 +23,7 @@ use super::{Broker, addresses, router};
 use crate::answer::{Detail, Failure, revision_value};
 use crate::audit::Record;
 use crate::caller::Connection;
+use crate::freshness;
 use crate::listen::Answers;
 use crate::refusals::Refused;
 
@@ -108,6 +109,7 @@ fn finish(broker: &Broker, asked: &Asked, mut response: Response) -> Response {
         let position = broker.store.view().position();
         headers.insert(REVISION_HEADER, revision_value(position));
     }
+    freshness::mark(&broker.store, headers);
     if status == StatusCode::UNAUTHORIZED {
         // Another certificate needs another connection.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));

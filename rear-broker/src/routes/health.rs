@@ -44,13 +44,15 @@ pub(super) async fn ready(
 
 /// Why nothing can be granted at the moment.
 fn why_not_ready(broker: &Broker) -> Option<String> {
-    let health = broker.store.health();
-    let health = health.borrow();
+    let health = broker.store.health().borrow().clone();
     if let Some(failure) = &health.failure {
         return Some(format!("the store has stopped: {failure}"));
     }
     if let Some(alarm) = health.alarm {
-        return Some(format!("the clock jumped ahead by {}", alarm.ahead_by));
+        return Some(alarm.to_string());
+    }
+    if let Some(stale) = broker.store.standing().and_then(|standing| standing.stale()) {
+        return Some(stale);
     }
     (*broker.stopping.borrow()).then(|| "the broker is stopping".to_owned())
 }

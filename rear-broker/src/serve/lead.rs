@@ -10,10 +10,11 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use tracing::info;
 
+use super::ServeError;
 use super::doors::bind_for_operators;
-use super::{ServeError, open};
 use crate::config::Config;
 use crate::kubernetes::{self, Held, LeaseError, connect};
+use crate::ledger::{self, LedgerError};
 use crate::operations;
 
 /// The copy before this one needs a moment to let go of the ledger.
@@ -54,12 +55,15 @@ fn probes() -> Router {
 pub(super) async fn open_in_turn(config: &Config, held: bool) -> Result<Store, ServeError> {
     let deadline = Instant::now() + HANDOVER;
     loop {
-        match open(config) {
-            Err(ServeError::File(FileError::InUse(_))) if held && Instant::now() < deadline => {
+        let settled = config.clone();
+        // Reading a large ledger, or waiting for etcd, holds up nobody else.
+        let opened = tokio::task::spawn_blocking(move || ledger::open(&settled)).await;
+        match opened.map_err(|_| ServeError::NotOpened)? {
+            Err(LedgerError::File(FileError::InUse(_))) if held && Instant::now() < deadline => {
                 info!("the ledger is still in use by the copy before this one");
                 sleep(PAUSE).await;
             }
-            opened => return opened,
+            opened => return Ok(opened?),
         }
     }
 }

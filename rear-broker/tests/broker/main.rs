@@ -33,6 +33,8 @@ mod process;
 mod reloads;
 mod reservations;
 mod rush;
+#[cfg(feature = "etcd-tests")]
+mod shared;
 mod supervisor;
 mod tools;
 #[cfg(feature = "clients")]

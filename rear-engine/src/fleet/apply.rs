@@ -106,7 +106,7 @@ impl Fleet {
         })
     }
 
-    fn put_cluster(&mut self, record: ClusterRecord) {
+    pub(super) fn put_cluster(&mut self, record: ClusterRecord) {
         let id = record.id.clone();
         let cluster = self.cluster_or_new(&id);
         cluster.freshness_kept_at = record.advertised.as_ref().map(|kept| kept.received_at);
@@ -138,7 +138,7 @@ impl Fleet {
         self.timeline.move_sign(id, before, Some(at));
     }
 
-    fn put_reservation(&mut self, after: Reservation) -> Result<(), Divergence> {
+    pub(super) fn put_reservation(&mut self, after: Reservation) -> Result<(), Divergence> {
         let before = self.reservations.get(&after.id);
         if before.is_some_and(|before| !may_follow(before, &after)) {
             return Err(Divergence::Backwards(after.id));
@@ -212,7 +212,7 @@ impl Fleet {
         }
     }
 
-    fn unlink(&mut self, id: ReservationId) {
+    pub(super) fn unlink(&mut self, id: ReservationId) {
         let Some(reservation) = self.reservations.get(&id).filter(|kept| kept.phase.is_live())
         else {
             return;
@@ -258,7 +258,7 @@ impl Fleet {
         }
     }
 
-    fn remove_cluster(&mut self, id: &ClusterId) -> Result<(), Divergence> {
+    pub(super) fn remove_cluster(&mut self, id: &ClusterId) -> Result<(), Divergence> {
         let lends = self.clusters.get(id).is_some_and(|cluster| !cluster.live.is_empty());
         if lends || self.live_by_requester.contains_key(id) {
             return Err(Divergence::StillPromised(id.clone()));
@@ -302,7 +302,11 @@ impl Fleet {
 
     /// Changes a cluster, if it is there, and brings the index up to date with it. Only those that may get
     /// promises are in it.
-    fn change<T>(&mut self, id: &ClusterId, how: impl FnOnce(&mut Cluster) -> T) -> Option<T> {
+    pub(super) fn change<T>(
+        &mut self,
+        id: &ClusterId,
+        how: impl FnOnce(&mut Cluster) -> T,
+    ) -> Option<T> {
         let cluster = self.clusters.get_mut(id)?;
         let result = how(cluster);
         let recovering = cluster.record.is_recovering(self.recovered_through, self.incarnation);

@@ -32,7 +32,7 @@ pub fn inspect(path: &Path) -> Result<Inspected, BackupError> {
     while let Some(row) = rows.next()? {
         let count = tables.iter_mut().find(|(name, _)| *name == row.table.name());
         count.ok_or(BackupError::Damaged)?.1 += 1;
-        if row.table == Table::Meta {
+        if row.table == Table::Meta && row.key == meta::KEY {
             of_itself = Some(read_meta(&row)?);
         }
     }

@@ -13,6 +13,8 @@ use crate::files::FileError;
 use crate::journal::{Journal, JournalError};
 use crate::migrate::{self, SCHEMA};
 use crate::position::Position;
+use crate::records::Table;
+use crate::records::head::APPLIED_KEY;
 use crate::records::meta::Meta;
 use crate::records::seal::schema_of;
 use crate::redb::{Commit, RedbJournal};
@@ -120,7 +122,11 @@ fn begin_incarnation(journal: &mut RedbJournal, now: Timestamp) -> Result<Meta, 
     let next = before.position.incarnation.checked_add(1).ok_or(RestoreError::LastIncarnation)?;
     let second = u64::try_from(now.as_nanos() / 1_000_000_000).unwrap_or(0);
     let position = Position::start_of(next.max(second));
-    let begun = journal.write(|rows| write_meta(rows, Meta { position, ..before }));
+    let begun = journal.write(|rows| {
+        // A file of its own again, whatever journal it came from.
+        rows.remove(Table::Meta, APPLIED_KEY)?;
+        write_meta(rows, Meta { position, ..before })
+    });
     begun.map_err(BackupError::from)?;
     Ok(before)
 }

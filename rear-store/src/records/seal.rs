@@ -76,7 +76,16 @@ pub enum SealError {
 
 /// Writes a record for this key.
 pub fn seal<R: Sealed>(key: &[u8], record: &R) -> Result<Vec<u8>, SealError> {
-    let table = R::TABLE.name();
+    seal_in(R::TABLE.name(), R::SCHEMA, key, record)
+}
+
+/// Writes a record for this key of something that is like a table, and is none of a file's.
+pub(super) fn seal_in(
+    table: &'static str,
+    schema: u8,
+    key: &[u8],
+    record: &impl Serialize,
+) -> Result<Vec<u8>, SealError> {
     let contents = bincode::serde::encode_to_vec(record, encoding())
         .map_err(|_| SealError::Shape { table })?;
     let length = HEADER + contents.len();
@@ -84,17 +93,26 @@ pub fn seal<R: Sealed>(key: &[u8], record: &R) -> Result<Vec<u8>, SealError> {
         return Err(SealError::TooLarge { table, length });
     }
     let mut bytes = Vec::with_capacity(length);
-    bytes.extend([FORMAT, R::SCHEMA]);
-    bytes.extend(checksum(R::TABLE, key, FORMAT, R::SCHEMA, &contents).to_le_bytes());
+    bytes.extend([FORMAT, schema]);
+    bytes.extend(checksum(table, key, FORMAT, schema, &contents).to_le_bytes());
     bytes.extend(contents);
     Ok(bytes)
 }
 
 /// Reads the record of this key.
 pub fn open<R: Sealed>(key: &[u8], bytes: &[u8]) -> Result<R, SealError> {
-    let table = R::TABLE.name();
-    let (schema, contents) = unseal(R::TABLE, key, bytes)?;
-    if schema != R::SCHEMA {
+    open_in(R::TABLE.name(), R::SCHEMA, key, bytes)
+}
+
+/// Reads what [`seal_in`] wrote.
+pub(super) fn open_in<R: DeserializeOwned>(
+    table: &'static str,
+    expected: u8,
+    key: &[u8],
+    bytes: &[u8],
+) -> Result<R, SealError> {
+    let (schema, contents) = unseal(table, key, bytes)?;
+    if schema != expected {
         return Err(SealError::Unknown { table, format: FORMAT, schema });
     }
     match bincode::serde::decode_from_slice(contents, encoding()) {
@@ -105,23 +123,26 @@ pub fn open<R: Sealed>(key: &[u8], bytes: &[u8]) -> Result<R, SealError> {
 
 /// Which schema the record of this key has.
 pub fn schema_of(table: Table, key: &[u8], bytes: &[u8]) -> Result<u8, SealError> {
-    unseal(table, key, bytes).map(|(schema, _)| schema)
+    unseal(table.name(), key, bytes).map(|(schema, _)| schema)
 }
 
 /// The schema and the contents, if the bytes are what was written.
-fn unseal<'b>(table: Table, key: &[u8], bytes: &'b [u8]) -> Result<(u8, &'b [u8]), SealError> {
-    let name = table.name();
+fn unseal<'b>(
+    table: &'static str,
+    key: &[u8],
+    bytes: &'b [u8],
+) -> Result<(u8, &'b [u8]), SealError> {
     if bytes.len() > MAX_RECORD {
-        return Err(SealError::TooLarge { table: name, length: bytes.len() });
+        return Err(SealError::TooLarge { table, length: bytes.len() });
     }
     let (&[format, schema, ref kept @ ..], contents) =
-        bytes.split_first_chunk::<HEADER>().ok_or(SealError::CutOff { table: name })?;
+        bytes.split_first_chunk::<HEADER>().ok_or(SealError::CutOff { table })?;
     // The checksum first: what it does not cover says nothing, not even which schema it has.
     if u64::from_le_bytes(*kept) != checksum(table, key, format, schema, contents) {
-        return Err(SealError::Damaged { table: name });
+        return Err(SealError::Damaged { table });
     }
     if format != FORMAT {
-        return Err(SealError::Unknown { table: name, format, schema });
+        return Err(SealError::Unknown { table, format, schema });
     }
     Ok((schema, contents))
 }
@@ -131,10 +152,10 @@ fn encoding() -> impl bincode::config::Config {
 }
 
 /// Lengths are part of it, so that no byte can move from one field to the next unnoticed.
-fn checksum(table: Table, key: &[u8], format: u8, schema: u8, contents: &[u8]) -> u64 {
+fn checksum(table: &str, key: &[u8], format: u8, schema: u8, contents: &[u8]) -> u64 {
     use std::hash::Hasher;
     let mut hasher = XxHash3_64::with_seed(0);
-    for field in [table.name().as_bytes(), key, &[format, schema], contents] {
+    for field in [table.as_bytes(), key, &[format, schema], contents] {
         hasher.write(&(field.len() as u64).to_le_bytes());
         hasher.write(field);
     }

@@ -2,47 +2,45 @@
 
 use std::sync::PoisonError;
 
+use rear_engine::fleet::Undo;
 use rear_engine::{Command, Decision, Duration, Fleet, Subject, Timestamp, decide};
 
 use super::order::{Turn, sort, turn};
 use super::trimming::Trimming;
 use super::{MAX_DUE, MAX_FAILURES, Reply, Submission, Work, Writer};
 use crate::chain::chain;
-use crate::journal::Batch;
+use crate::journal::{Batch, JournalError};
 use crate::position::Position;
 use crate::records::meta::Meta;
 use crate::settings::Settings;
+use crate::shared::EntryError;
 use crate::steps::step;
 use crate::store::{Answer, SubmitError};
 use crate::timekeeper::Reading;
 use crate::view::View;
 
-/// What is forgotten is unknown to every command of the batch, so that none names what is gone after it.
-const FADED: [Command; 1] = [Command::Retire { limit: MAX_DUE }];
-
-/// What time alone brings about, after what frees capacity and before what takes it.
-const DUE: [Command; 2] =
-    [Command::Expire { limit: MAX_DUE }, Command::MarkStale { limit: MAX_DUE }];
-
 /// Someone who is answered once the batch is durable: also a refusal may rest on what is decided in it.
-struct Waiting {
-    reply: Reply,
-    decided: Result<Subject, SubmitError>,
+pub(super) struct Waiting {
+    pub(super) reply: Reply,
+    pub(super) decided: Result<Subject, SubmitError>,
 }
 
 /// A batch that is being decided.
-struct Draft {
-    batch: Batch,
-    durable: bool,
-    waiting: Vec<Waiting>,
+pub(super) struct Draft {
+    pub(super) batch: Batch,
+    pub(super) durable: bool,
+    /// What was decided about each command, in order.
+    pub(super) decided: Vec<Result<Subject, SubmitError>>,
     /// Why nothing more can be decided.
-    failure: Option<String>,
+    pub(super) failure: Option<String>,
+    /// How to forget it, where it may come to nothing.
+    pub(super) undo: Vec<Undo>,
 }
 
 impl Draft {
-    fn new(position: Position, now: Timestamp) -> Self {
+    pub(super) fn new(position: Position, now: Timestamp) -> Self {
         let batch = Batch::empty(position, now);
-        Self { batch, durable: false, waiting: Vec::new(), failure: None }
+        Self { batch, durable: false, decided: Vec::new(), failure: None, undo: Vec::new() }
     }
 }
 
@@ -51,21 +49,30 @@ impl Writer {
     pub(super) fn process(&mut self, work: Vec<Work>) -> Result<(), String> {
         step!("taken");
         let Parted { mut submissions, confirmed, reconfigured } = part(work);
+        if self.sharing.is_some() {
+            return self.contend(submissions, confirmed, reconfigured);
+        }
         let reading = self.look_at_the_clock(!confirmed.is_empty());
         let mut draft = Draft::new(self.position, reading.now);
+        let mut waiting = Vec::with_capacity(submissions.len());
         for (settings, reply) in reconfigured {
             self.reconfigure(*settings);
-            draft.waiting.push(Waiting { reply, decided: Ok(Subject::Fleet) });
+            waiting.push(Waiting { reply, decided: Ok(Subject::Fleet) });
         }
         let confirmed = confirmed.into_iter();
-        draft.waiting.extend(confirmed.map(|reply| Waiting { reply, decided: Ok(Subject::Fleet) }));
+        waiting.extend(confirmed.map(|reply| Waiting { reply, decided: Ok(Subject::Fleet) }));
         sort(&mut submissions, &self.settings.priorities);
-        self.decide_all(submissions, reading, &mut draft);
+        let (commands, replies) = apart(submissions);
+        self.decide_all(commands, reading, &mut draft);
         step!("decided");
-        let Draft { mut batch, durable, waiting, failure } = draft;
+        let Draft { mut batch, durable, decided, failure, undo: _ } = draft;
+        let decided = replies.into_iter().zip(decided);
+        waiting.extend(decided.map(|(reply, decided)| Waiting { reply, decided }));
         let outcome = match failure {
             Some(why) => Err(why),
-            None if durable => self.commit(&mut batch, waiting.len()),
+            None if durable => {
+                self.commit(&mut batch, waiting.len()).map_err(|error| chain(&error))
+            }
             None => Ok(()),
         };
         step!("committed");
@@ -83,7 +90,7 @@ impl Writer {
     }
 
     /// Readers and the writer go by the same rules; a failed commit does not bring the old ones back.
-    fn reconfigure(&mut self, settings: Settings) {
+    pub(super) fn reconfigure(&mut self, settings: Settings) {
         let Settings { policy, events, priorities } = settings;
         self.fleet.keep_time_by(&policy);
         let mut view = self.shared.view.write().unwrap_or_else(PoisonError::into_inner);
@@ -94,7 +101,7 @@ impl Writer {
         self.settings = Settings { policy, events, priorities };
     }
 
-    fn look_at_the_clock(&mut self, confirmed: bool) -> Reading {
+    pub(super) fn look_at_the_clock(&mut self, confirmed: bool) -> Reading {
         let clocks = self.clock.read();
         let keeper = &mut self.timekeeper;
         let reading = if confirmed { keeper.confirm(clocks) } else { keeper.read(clocks) };
@@ -106,27 +113,36 @@ impl Writer {
         reading
     }
 
-    fn decide_all(&mut self, submissions: Vec<Submission>, reading: Reading, draft: &mut Draft) {
+    pub(super) fn decide_all(
+        &mut self,
+        commands: Vec<Command>,
+        reading: Reading,
+        draft: &mut Draft,
+    ) {
+        let limit = self.sharing.map_or(MAX_DUE, |sharing| sharing.due);
+        // What is forgotten is unknown to every command of the batch, so that none names what is gone after it.
+        let faded = [Command::Retire { limit }];
+        // What time alone brings about, after what frees capacity and before what takes it.
+        let due = [Command::Expire { limit }, Command::MarkStale { limit }];
         for again in self.shared.clone().refreshments.take() {
             // Refused is what a newer word has overtaken since: nothing is lost by that.
             drop(self.decide(again, reading, draft));
         }
-        self.decide_due(&FADED, reading, draft);
-        let mut rest = submissions.into_iter().peekable();
-        while let Some(ending) = rest.next_if(|next| turn(&next.command) == Turn::Endings) {
+        self.decide_due(&faded, reading, draft);
+        let mut rest = commands.into_iter().peekable();
+        while let Some(ending) = rest.next_if(|next| turn(next) == Turn::Endings) {
             self.decide_one(ending, reading, draft);
         }
-        self.decide_due(&DUE, reading, draft);
+        self.decide_due(&due, reading, draft);
         self.trim(reading, draft);
-        for submission in rest {
-            self.decide_one(submission, reading, draft);
+        for command in rest {
+            self.decide_one(command, reading, draft);
         }
     }
 
-    fn decide_one(&mut self, submission: Submission, reading: Reading, draft: &mut Draft) {
-        let Submission { command, reply } = submission;
+    fn decide_one(&mut self, command: Command, reading: Reading, draft: &mut Draft) {
         let decided = self.decide(command, reading, draft);
-        draft.waiting.push(Waiting { reply, decided });
+        draft.decided.push(decided);
     }
 
     fn decide(
@@ -180,40 +196,52 @@ impl Writer {
         draft.durable |= decision.is_durable();
         draft.batch.changes.extend(decision.changes.iter().cloned());
         draft.batch.events.extend(decision.events.iter().cloned());
-        if let Err(divergence) = self.fleet.apply_all(decision) {
-            draft.failure = Some(divergence.to_string());
+        for change in decision.changes {
+            if self.sharing.is_some() {
+                draft.undo.push(self.fleet.before(&change));
+            }
+            if let Err(divergence) = self.fleet.apply(change) {
+                draft.failure = Some(divergence.to_string());
+                return;
+            }
         }
     }
 
-    fn commit(&mut self, batch: &mut Batch, commands: usize) -> Result<(), String> {
-        batch.position = self.position.next().ok_or("the history is full")?;
+    pub(super) fn commit(
+        &mut self,
+        batch: &mut Batch,
+        commands: usize,
+    ) -> Result<(), JournalError> {
+        batch.position = self.position.next().ok_or(EntryError::Full)?;
         let began = self.clock.read().monotonic;
-        self.journal.commit(batch).map_err(|error| {
-            self.shared.meters.failed();
-            chain(&error)
-        })?;
-        let took = self.clock.read().monotonic.as_nanos() - began.as_nanos();
+        self.journal.commit(batch).inspect_err(|_| self.shared.meters.failed())?;
+        let ended = self.clock.read().monotonic;
+        let took = ended.as_nanos() - began.as_nanos();
+        self.last_entry = ended;
         self.shared.meters.committed(batch);
         self.shared.meters.shared_by(commands, Duration::from_nanos(took));
         self.position = batch.position;
-        self.trimming.committed(batch).map_err(|error| chain(&error))
+        self.trimming.committed(batch)
     }
 
     /// Now that it is durable, readers may see it.
-    fn show(&mut self, batch: Batch) -> Result<(), String> {
+    pub(super) fn show(&mut self, batch: Batch) -> Result<(), String> {
         let news = !batch.events.is_empty() || !batch.changes.is_empty();
-        let touched = {
+        let (touched, moved) = {
             let mut view = self.shared.view.write().unwrap_or_else(PoisonError::into_inner);
+            let before = view.position();
             view.pass(batch.time_mark);
-            view.follow(batch).map_err(|divergence| divergence.to_string())?
+            let touched = view.follow(batch).map_err(|divergence| divergence.to_string())?;
+            (touched, view.position() != before)
         };
-        if news {
+        // Who waits for a position waits also for one at which nothing happened.
+        if news || moved {
             self.shared.subscribers.tell(self.position, &touched);
         }
         Ok(())
     }
 
-    fn answer(&self, waiting: Vec<Waiting>, outcome: &Result<(), String>) {
+    pub(super) fn answer(&self, waiting: Vec<Waiting>, outcome: &Result<(), String>) {
         for Waiting { reply, decided } in waiting {
             reply.tell(match outcome {
                 Err(why) => Err(SubmitError::NotDurable(why.clone())),
@@ -222,7 +250,7 @@ impl Writer {
         }
     }
 
-    fn answer_about(&self, subject: &Subject) -> Answer {
+    pub(super) fn answer_about(&self, subject: &Subject) -> Answer {
         let reservation = match subject {
             Subject::Reservation(id) => self.fleet.reservation(*id).cloned(),
             Subject::Cluster(_) | Subject::Fleet => None,
@@ -232,31 +260,38 @@ impl Writer {
 
     /// What was decided and did not become durable must be forgotten: memory is built again from the
     /// disk. If that cannot be read either, the store has stopped.
-    fn rebuild(&mut self, why: &str) -> Result<(), String> {
+    pub(super) fn rebuild(&mut self, why: &str) -> Result<(), String> {
         let stopped = |also: String| format!("{why}; then: {also}");
         self.failures += 1;
         if self.failures == MAX_FAILURES {
             return Err(stopped(format!("it was the last of {MAX_FAILURES} failures in a row")));
         }
-        let contents = self.journal.load().map_err(|error| stopped(chain(&error)))?;
-        let meta = contents.meta;
-        let now = self.timekeeper.mark();
-        let fleet = contents.into_fleet(self.settings.policy.clone(), now);
-        self.fleet = fleet.map_err(|divergence| stopped(divergence.to_string()))?;
-        let (events, reader) = (self.settings.events, self.journal.reader());
-        let trimming = Trimming::load(events, reader, meta.trimmed_through);
-        self.trimming = trimming.map_err(|error| stopped(chain(&error)))?;
+        let meta = self.reload().map_err(stopped)?;
         // redb accepts nothing more after an error of the disk: an empty commit tells.
         let next = meta.position.next().ok_or("the history is full")?;
-        let empty = Batch::empty(next, now);
-        self.journal.commit(&empty).map_err(|error| stopped(chain(&error)))?;
-        self.position = next;
-        self.show_anew(&Meta { position: next, ..meta }, self.fleet.clone());
+        let empty = Batch::empty(next, self.timekeeper.mark());
+        let position = self.journal.prove(&empty).map_err(|error| stopped(chain(&error)))?;
+        self.position = position;
+        self.show_anew(&Meta { position, ..meta }, self.fleet.clone());
         Ok(())
     }
 
+    /// Builds memory again from the rows.
+    pub(super) fn reload(&mut self) -> Result<Meta, String> {
+        let contents = self.journal.load().map_err(|error| chain(&error))?;
+        let meta = contents.meta;
+        let now = self.timekeeper.mark();
+        let fleet = contents.into_fleet(self.settings.policy.clone(), now);
+        self.fleet = fleet.map_err(|divergence| divergence.to_string())?;
+        let (events, reader) = (self.settings.events, self.journal.reader());
+        let trimming = Trimming::load(events, reader, meta.trimmed_through);
+        self.trimming = trimming.map_err(|error| chain(&error))?;
+        self.position = meta.position;
+        Ok(meta)
+    }
+
     /// A commit that failed may have happened all the same: everyone looks again.
-    fn show_anew(&self, meta: &Meta, fleet: Fleet) {
+    pub(super) fn show_anew(&self, meta: &Meta, fleet: Fleet) {
         let view = View::new(fleet, meta, self.timekeeper.mark());
         *self.shared.view.write().unwrap_or_else(PoisonError::into_inner) = view;
         self.shared.subscribers.tell_everyone(meta.position);
@@ -279,7 +314,13 @@ fn part(work: Vec<Work>) -> Parted {
             Work::Decide(submission) => parted.submissions.push(submission),
             Work::ConfirmClock(reply) => parted.confirmed.push(reply),
             Work::Reconfigure(settings, reply) => parted.reconfigured.push((settings, reply)),
+            Work::Follow => {}
         }
     }
     parted
+}
+
+/// Commands, and whom to tell of each.
+pub(super) fn apart(submissions: Vec<Submission>) -> (Vec<Command>, Vec<Reply>) {
+    submissions.into_iter().map(|Submission { command, reply }| (command, reply)).unzip()
 }

@@ -23,6 +23,8 @@ fn contract(claim: impl Fn(&mut dyn Journal)) {
     for commit in [Commit::TwoPhase, Commit::OnePhase] {
         claim(&mut on(&Disk::new(), commit));
     }
+    #[cfg(feature = "etcd-tests")]
+    claim(&mut super::etcd::Place::new().open(LEDGER));
 }
 
 fn at(number: u64) -> Position {

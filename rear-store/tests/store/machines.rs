@@ -1,4 +1,5 @@
-//! One history of commands, three times: on a file, in memory, and by a sequential broker without a store.
+//! One history of commands, three times: on a file, in memory, and by a sequential broker without a store. Where there is an
+//! etcd, a fourth time on a journal in it.
 //!
 //! All must answer the same, whatever is asked in which order, also across restarts, and nobody may find
 //! anything wrong with what is kept.
@@ -10,7 +11,6 @@ use rear_engine::{
     Subject, Terms, decide,
 };
 use rear_store::settings::EventRetention;
-use rear_store::store::StartError;
 use rear_store::verify::verify;
 use rear_store::view::{Query, Role};
 use rear_store::{
@@ -97,8 +97,10 @@ struct Machine {
     hands: Hands,
     disk: Disk,
     memory: Memory,
-    on_disk: Option<Store>,
-    in_memory: Option<Store>,
+    /// Open stores; none while it restarts.
+    stores: Vec<Store>,
+    #[cfg(feature = "etcd-tests")]
+    etcd: Option<super::etcd::Place>,
     plain: Plain,
     made: u128,
 }
@@ -113,11 +115,21 @@ impl Machine {
             hands,
             disk,
             memory,
-            on_disk: None,
-            in_memory: None,
+            stores: Vec::new(),
+            #[cfg(feature = "etcd-tests")]
+            etcd: None,
             plain: Plain { durable: fleet.clone(), fleet },
             made: 0,
         };
+        machine.open();
+        machine
+    }
+
+    #[cfg(feature = "etcd-tests")]
+    fn with_etcd() -> Self {
+        let mut machine = Self::new();
+        machine.etcd = Some(super::etcd::Place::new());
+        machine.stores.clear();
         machine.open();
         machine
     }
@@ -127,13 +139,18 @@ impl Machine {
         // All events are kept, to be compared at the end.
         let events = EventRetention { age: "1000000h".parse().unwrap(), count: usize::MAX / 2 };
         let settings = Settings { events, ..Settings::default() };
-        let start = |store: Result<Store, StartError>| Some(store.unwrap());
-        self.on_disk = start(Store::start(file, settings.clone(), self.hands.clone()));
-        self.in_memory = start(Store::start(self.memory.clone(), settings, self.hands.clone()));
-    }
-
-    fn stores(&self) -> [&Store; 2] {
-        [self.on_disk.as_ref().unwrap(), self.in_memory.as_ref().unwrap()]
+        let hands = || self.hands.clone();
+        let mut stores = vec![
+            Store::start(file, settings.clone(), hands()).unwrap(),
+            Store::start(self.memory.clone(), settings.clone(), hands()).unwrap(),
+        ];
+        #[cfg(feature = "etcd-tests")]
+        stores.extend(
+            self.etcd
+                .as_ref()
+                .map(|place| Store::start(place.open(7), settings.clone(), hands()).unwrap()),
+        );
+        self.stores.append(&mut stores);
     }
 
     fn take(&mut self, step: &Step) {
@@ -144,7 +161,7 @@ impl Machine {
                 self.submit(&Command::Hear { cluster: cluster("watchman") });
             }
             Step::Restart => {
-                (self.on_disk, self.in_memory) = (None, None);
+                self.stores.clear();
                 self.open();
                 self.plain.restart(&self.hands);
             }
@@ -157,7 +174,7 @@ impl Machine {
 
     fn submit(&mut self, command: &Command) {
         let expected = self.plain.submit(command.clone(), &self.hands);
-        for store in self.stores() {
+        for store in &self.stores {
             let outcome = match store.submit(command.clone()) {
                 Ok(answer) => Ok(answer.reservation),
                 Err(SubmitError::Refused(refusal)) => Err(refusal),
@@ -165,7 +182,7 @@ impl Machine {
             };
             assert_eq!(outcome, expected, "{command:?}");
         }
-        for store in self.stores() {
+        for store in &self.stores {
             same(store, &self.plain.fleet);
         }
     }
@@ -232,13 +249,14 @@ impl Machine {
             let found = found.unwrap().events;
             found.iter().map(|told| told.event.clone()).collect::<Vec<_>>()
         };
-        let [on_disk, in_memory] = self.stores();
-        assert_eq!(events(on_disk), events(in_memory));
-        for store in self.stores() {
+        for store in &self.stores {
+            assert_eq!(events(store), events(&self.stores[0]));
+        }
+        for store in &self.stores {
             let report = verify(&*store.reader().snapshot().unwrap());
             assert_eq!(report.findings, []);
         }
-        drop((self.on_disk, self.in_memory));
+        drop(self.stores);
         let file = RedbJournal::on_backend(self.disk, 7, Commit::OnePhase).unwrap();
         let (on_disk, in_memory) = (file.load().unwrap(), Journal::load(&self.memory).unwrap());
         assert_eq!(on_disk.reservations, in_memory.reservations);
@@ -283,6 +301,22 @@ proptest! {
         steps in prop::collection::vec(step(), 1..60)
     ) {
         let mut machine = Machine::new();
+        for step in &steps {
+            machine.take(step);
+        }
+        machine.conclude();
+    }
+}
+
+#[cfg(feature = "etcd-tests")]
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn a_journal_in_etcd_answers_as_a_sequential_broker_would(
+        steps in prop::collection::vec(step(), 1..60)
+    ) {
+        let mut machine = Machine::with_etcd();
         for step in &steps {
             machine.take(step);
         }

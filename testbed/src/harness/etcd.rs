@@ -43,9 +43,14 @@ pub struct Etcd {
 impl Etcd {
     /// Starts the nodes and waits until each is ready.
     pub fn start(members: Members) -> Result<Self, StartError> {
+        Self::start_with(members, &[])
+    }
+
+    /// The same, with further arguments for each node, such as `--quota-backend-bytes=16777216`.
+    pub fn start_with(members: Members, further: &[&str]) -> Result<Self, StartError> {
         let site = Site::open()?;
         // Whoever measures against etcd alone measures the disk as well.
-        let members = start_members(&site, members, Syncing::ToDisk)?;
+        let members = start_members(&site, members, Syncing::ToDisk, further)?;
         Ok(Self { members, _site: site })
     }
 
@@ -96,8 +101,10 @@ impl Member {
         ports: MemberPorts,
         everyone: &str,
         syncing: Syncing,
+        further: &[&str],
     ) -> Result<Self, StartError> {
-        let arguments = arguments(site, index, &ports, everyone, syncing);
+        let mut arguments = arguments(site, index, &ports, everyone, syncing);
+        arguments.extend(further.iter().map(ToString::to_string));
         let process = site.start(Artifact::Etcd, &name(index), arguments)?;
         Ok(Self { process, ports })
     }
@@ -116,7 +123,7 @@ impl Member {
 pub(crate) fn start_alone(site: &Site, syncing: Syncing) -> Result<Member, StartError> {
     let ports = MemberPorts::reserve()?;
     let everyone = initial_cluster(std::slice::from_ref(&ports));
-    let mut member = Member::start(site, 0, ports, &everyone, syncing)?;
+    let mut member = Member::start(site, 0, ports, &everyone, syncing, &[])?;
     member.await_ready()?;
     Ok(member)
 }
@@ -126,6 +133,7 @@ fn start_members(
     site: &Site,
     members: Members,
     syncing: Syncing,
+    further: &[&str],
 ) -> Result<Vec<Member>, StartError> {
     let ports: Vec<_> =
         (0..members.count()).map(|_| MemberPorts::reserve()).collect::<Result<_, _>>()?;
@@ -133,7 +141,7 @@ fn start_members(
     let mut members: Vec<_> = ports
         .into_iter()
         .enumerate()
-        .map(|(index, ports)| Member::start(site, index, ports, &everyone, syncing))
+        .map(|(index, ports)| Member::start(site, index, ports, &everyone, syncing, further))
         .collect::<Result<_, _>>()?;
     members.iter_mut().try_for_each(Member::await_ready)?;
     Ok(members)

@@ -1,0 +1,140 @@
+//! Under load: brokers and nodes of etcd are killed, stopped, cut off; files are old, clocks jump.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::load::Load;
+use super::trio::Trio;
+use crate::tools::advertise;
+
+/// Longer than every timeout of brokers and of etcd's sessions.
+const LONGER_THAN_ANYONE_WAITS: Duration = Duration::from_secs(12);
+
+/// So many answers show that it goes on.
+const GOING_ON: u64 = 60;
+
+fn under_load() -> (Trio, Load) {
+    let trio = Trio::start();
+    advertise(&trio.cluster(0, "rome"), "rome", "100000", "100Ti");
+    let load = Load::start(&trio);
+    load.go_on_for(GOING_ON);
+    (trio, load)
+}
+
+#[test]
+fn brokers_that_are_killed_stopped_or_cut_off_lose_nothing() {
+    let (mut trio, load) = under_load();
+    for place in 0..3 {
+        trio.brokers[place].kill();
+        load.go_on_for(GOING_ON);
+        trio.brokers[place].start();
+        load.check(&trio);
+    }
+    for place in 0..3 {
+        trio.brokers[place].cut_off();
+        load.go_on_for(GOING_ON);
+        // Long enough that whatever was on its way has been given up.
+        sleep(Duration::from_secs(6));
+        trio.brokers[place].connect_again();
+        load.check(&trio);
+    }
+    trio.brokers[1].signal("STOP");
+    load.go_on_for(GOING_ON);
+    sleep(LONGER_THAN_ANYONE_WAITS);
+    trio.brokers[1].signal("CONT");
+    load.check(&trio);
+    println!("{} answers, errors: {:#?}", load.succeeded(), load.errors());
+}
+
+#[test]
+fn nodes_of_etcd_that_are_killed_or_stopped_lose_nothing() {
+    let (mut trio, load) = under_load();
+    // One of them is the leader.
+    for node in 0..3 {
+        trio.etcd.member(node).unwrap().kill().unwrap();
+        load.go_on_for(GOING_ON);
+        trio.etcd.member(node).unwrap().start().unwrap();
+        trio.etcd.await_ready().unwrap();
+        load.check(&trio);
+    }
+    for node in 0..3 {
+        trio.etcd.member(node).unwrap().pause().unwrap();
+        load.go_on_for(GOING_ON);
+        trio.etcd.member(node).unwrap().resume().unwrap();
+        load.check(&trio);
+    }
+    // Two of three: nothing is decided, and nothing is lost.
+    for node in 0..2 {
+        trio.etcd.member(node).unwrap().pause().unwrap();
+    }
+    sleep(Duration::from_secs(8));
+    for node in 0..2 {
+        trio.etcd.member(node).unwrap().resume().unwrap();
+    }
+    load.check(&trio);
+    load.go_on_for(GOING_ON);
+    println!("{} answers, errors: {:#?}", load.succeeded(), load.errors());
+}
+
+#[test]
+fn a_broker_with_an_old_file_catches_up() {
+    let (mut trio, load) = under_load();
+    let broker = &mut trio.brokers[2];
+    broker.kill();
+    let old = std::fs::read(broker.ledger()).unwrap();
+    broker.start();
+    load.go_on_for(GOING_ON);
+    let broker = &mut trio.brokers[2];
+    broker.kill();
+    std::fs::write(broker.ledger(), old).unwrap();
+    load.go_on_for(GOING_ON);
+    trio.brokers[2].start();
+    load.check(&trio);
+    // And one without a file at all.
+    let broker = &mut trio.brokers[1];
+    broker.kill();
+    std::fs::remove_file(broker.ledger()).unwrap();
+    broker.start();
+    load.check(&trio);
+}
+
+#[test]
+fn a_clock_that_jumps_stops_its_broker_alone() {
+    let (mut trio, load) = under_load();
+    let clock = trio.folder.path().join("clock");
+    std::fs::write(&clock, "+0").unwrap();
+    let library = faketime();
+    let broker = &mut trio.brokers[0];
+    broker.kill();
+    broker.environment = [
+        ("LD_PRELOAD", library.as_str()),
+        ("FAKETIME_TIMESTAMP_FILE", clock.to_str().unwrap()),
+        ("FAKETIME_NO_CACHE", "1"),
+        ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into();
+    broker.start();
+    load.check(&trio);
+    for jump in ["+1h", "-1h"] {
+        std::fs::write(&clock, jump).unwrap();
+        let told = || {
+            let answer = trio.administrator(0).get("/readyz");
+            let said = String::from_utf8_lossy(&answer.body).into_owned();
+            (answer.status == 503 && said.contains("the clock")).then_some(())
+        };
+        rear_testbed::eventually(told).expect("it says that its clock is off");
+        // Those who prefer it are served by the others.
+        load.go_on_for(GOING_ON);
+        std::fs::write(&clock, "+0").unwrap();
+        load.check(&trio);
+    }
+}
+
+/// Where the library is that sets the clock of one program.
+fn faketime() -> String {
+    let folder = std::fs::read_dir("/usr/lib").unwrap().map_while(Result::ok);
+    let libraries = folder.map(|entry| entry.path().join("faketime/libfaketimeMT.so.1"));
+    let found = libraries.filter(|path| path.exists()).last();
+    found.expect("`cargo xtask setup` installs faketime").display().to_string()
+}

@@ -1,0 +1,177 @@
+//! How many reservations three brokers on three nodes of etcd grant in a second, beside what etcd itself can do.
+//!
+//! ```console
+//! cargo run --release -p rear-store --features etcd-tests --example shared_figures
+//! ```
+//!
+//! Everything runs on this machine, in this process but for etcd, one after the other: as many compare-and-puts as 64
+//! callers get done, as many records as one appender gets done in entries of 64, then the store with 64 callers on one
+//! broker, and on three.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use etcd_client::{Client, Compare, CompareOp, Txn, TxnOp};
+use rear_engine::testing::{advertisement, cluster, id, resources};
+use rear_engine::{Actor, Ask, Command, Policy, Terms};
+use rear_store::clock::{Clock, SystemClock};
+use rear_store::etcd::{EtcdJournal, EtcdOptions};
+use rear_store::{Commit, Store};
+use rear_testbed::{Etcd, Members};
+use tokio::time::Instant;
+
+const CALLERS: usize = 64;
+const RECORDS: usize = 64;
+const SPAN: Duration = Duration::from_secs(8);
+
+/// About what a reservation adds to an entry.
+const RECORD_BYTES: usize = 400;
+
+fn main() {
+    let etcd = Etcd::start(Members::Three).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let single = runtime.block_on(compare_and_puts(&etcd));
+    println!("one compare-and-put for each, {CALLERS} callers: {}", single.line());
+    let append = runtime.block_on(appends(&etcd));
+    println!("entries of {RECORDS} records, one appender:     {}", append.line());
+    for (name, brokers) in [("one broker", 1), ("three brokers", 3)] {
+        let granted = reservations(&etcd, brokers);
+        let (to_single, to_append) =
+            (granted.rate() / single.rate(), granted.rate() / append.rate());
+        println!(
+            "reservations, {CALLERS} callers on {name}: {} = {to_single:.1} x compare-and-put, {:.0} % of the appender",
+            granted.line(),
+            100.0 * to_append
+        );
+    }
+}
+
+/// How long each of many things took.
+struct Taken {
+    micros: Vec<u64>,
+    each: usize,
+    span: Duration,
+}
+
+impl Taken {
+    #[expect(clippy::cast_precision_loss, reason = "nobody needs so many digits")]
+    fn rate(&self) -> f64 {
+        (self.micros.len() * self.each) as f64 / self.span.as_secs_f64()
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "nobody needs so many digits")]
+    fn line(&self) -> String {
+        let mut sorted = self.micros.clone();
+        sorted.sort_unstable();
+        let at = |share: usize| sorted[(sorted.len() - 1) * share / 100] as f64 / 1000.0;
+        format!("{:.0}/s, p50 {:.1} ms, p99 {:.1} ms", self.rate(), at(50), at(99))
+    }
+}
+
+async fn compare_and_puts(etcd: &Etcd) -> Taken {
+    let began = Instant::now();
+    let callers = (0..CALLERS).map(|caller| {
+        let endpoints = etcd.endpoints();
+        tokio::spawn(async move {
+            let node = &endpoints[caller % endpoints.len()];
+            let mut client = Client::connect([node], None).await.unwrap();
+            let mut micros = Vec::new();
+            for number in 0_u64.. {
+                let asked = Instant::now();
+                let key = format!("/single/{caller}/{number}");
+                let txn = Txn::new()
+                    .when([Compare::create_revision(key.clone(), CompareOp::Equal, 0)])
+                    .and_then([TxnOp::put(key, vec![7; RECORD_BYTES], None)]);
+                assert!(client.txn(txn).await.unwrap().succeeded());
+                micros.push(u64::try_from(asked.elapsed().as_micros()).unwrap());
+                if began.elapsed() > SPAN {
+                    break;
+                }
+            }
+            micros
+        })
+    });
+    let mut micros = Vec::new();
+    for caller in callers.collect::<Vec<_>>() {
+        micros.extend(caller.await.unwrap());
+    }
+    Taken { micros, each: 1, span: began.elapsed() }
+}
+
+async fn appends(etcd: &Etcd) -> Taken {
+    let began = Instant::now();
+    let mut client = Client::connect([etcd.endpoints().remove(0)], None).await.unwrap();
+    client.put("/bare/head", "0", None).await.unwrap();
+    let mut micros = Vec::new();
+    for number in 0_u64.. {
+        let asked = Instant::now();
+        let (before, after) = (number.to_string(), (number + 1).to_string());
+        let entry = vec![7; RECORDS * RECORD_BYTES];
+        let txn =
+            Txn::new().when([Compare::value("/bare/head", CompareOp::Equal, before)]).and_then([
+                TxnOp::put(format!("/bare/{after:0>20}"), entry, None),
+                TxnOp::put("/bare/head", after, None),
+            ]);
+        assert!(client.txn(txn).await.unwrap().succeeded());
+        micros.push(u64::try_from(asked.elapsed().as_micros()).unwrap());
+        if began.elapsed() > SPAN {
+            break;
+        }
+    }
+    Taken { micros, each: RECORDS, span: began.elapsed() }
+}
+
+fn reservations(etcd: &Etcd, brokers: usize) -> Taken {
+    let folder = tempfile::tempdir().unwrap();
+    let stores: Vec<Arc<Store>> = (0..brokers)
+        .map(|broker| {
+            let mut endpoints = etcd.endpoints();
+            endpoints.rotate_left(broker % 3);
+            let options = EtcdOptions::new(endpoints, format!("/ledger-of-{brokers}"));
+            let path = folder.path().join(format!("{broker}.redb"));
+            let number = u128::try_from(broker + 1).unwrap();
+            let journal = EtcdJournal::open(options, &path, 7, number, Commit::OnePhase).unwrap();
+            Arc::new(Store::start(journal, Policy::default(), SystemClock::default()).unwrap())
+        })
+        .collect();
+    let told = advertisement("1000000", "1Pi", SystemClock::default().read().wall);
+    let cluster = cluster("p");
+    let told = Command::Advertise { cluster, advertisement: Box::new(told), holding: None };
+    stores[0].submit(told).unwrap();
+    let (next, over) = (Arc::new(AtomicU64::new(1)), Arc::new(AtomicBool::new(false)));
+    let began = Instant::now();
+    let callers: Vec<_> = (0..CALLERS)
+        .map(|caller| {
+            let (store, next, over) =
+                (stores[caller % brokers].clone(), next.clone(), over.clone());
+            thread::spawn(move || ask(&store, &next, &over))
+        })
+        .collect();
+    thread::sleep(SPAN);
+    over.store(true, Ordering::SeqCst);
+    let micros: Vec<u64> = callers.into_iter().flat_map(|caller| caller.join().unwrap()).collect();
+    let span = began.elapsed();
+    let counts = stores.iter().map(|store| store.meters().read());
+    let (commits, lost) = counts.fold((0, 0), |(c, l), next| (c + next.commits, l + next.lost));
+    println!("  {commits} entries, {lost} decided again");
+    Taken { micros, each: 1, span }
+}
+
+fn ask(store: &Store, next: &AtomicU64, over: &AtomicBool) -> Vec<u64> {
+    let mut micros = Vec::new();
+    while !over.load(Ordering::Relaxed) {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        let requester = cluster("r");
+        let ask = Ask::new(requester.clone(), resources("1m", "1Mi"), Terms::default()).unwrap();
+        let key = Some(format!("key-{number}").parse().unwrap());
+        let by = Actor::Cluster(requester);
+        let asked = Instant::now();
+        let command = Command::Reserve { id: id(number.into()), ask: Box::new(ask), key, by };
+        store.submit(command).unwrap();
+        micros.push(u64::try_from(asked.elapsed().as_micros()).unwrap());
+    }
+    micros
+}

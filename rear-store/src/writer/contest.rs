@@ -1,0 +1,245 @@
+//! One batch where others write as well: whoever loses a place applies what won it, and decides again.
+//!
+//! Nobody is answered from a state that was not the latest at some moment since they asked: a batch that won its place
+//! proves that by winning it; one that has nothing to write asks.
+
+use rear_engine::fleet::Undo;
+use rear_engine::{Command, Fleet, Subject};
+
+use super::batch::{Draft, Waiting, apart};
+use super::order::sort;
+use super::{Reply, Submission, Writer};
+use crate::chain::chain;
+use crate::journal::{Batch, Followed, JournalError};
+use crate::settings::Settings;
+use crate::shared::TICK;
+use crate::store::SubmitError;
+use crate::timekeeper::Reading;
+
+/// Who has lost so often in a row gives up: nothing has changed, and the caller may come again.
+const MAX_LOSSES: u32 = 200;
+
+/// Why a batch was not decided to the end.
+enum Setback {
+    /// Another broker was faster.
+    Overtaken,
+    /// Too much for one entry.
+    TooLarge,
+    /// Nothing was written.
+    CutOff(String),
+    /// It may have been written.
+    InDoubt(String),
+    /// The broker's own file does not do what it should.
+    Failed(String),
+    /// What others wrote cannot be followed: nothing more can be done.
+    Ended(String),
+}
+
+impl From<JournalError> for Setback {
+    fn from(error: JournalError) -> Self {
+        let why = chain(&error);
+        match error {
+            JournalError::Overtaken => Self::Overtaken,
+            JournalError::TooLarge { .. } => Self::TooLarge,
+            JournalError::OutOfReach(_) | JournalError::Fork(_) => Self::CutOff(why),
+            JournalError::InDoubt(_) => Self::InDoubt(why),
+            JournalError::Entry(_) => Self::Ended(why),
+            JournalError::OutOfOrder { .. }
+            | JournalError::Missing(_)
+            | JournalError::Record(_)
+            | JournalError::Field { .. }
+            | JournalError::Disk(_)
+            | JournalError::Storage(_) => Self::Failed(why),
+        }
+    }
+}
+
+impl Writer {
+    /// Decides, contends for the next place, and answers.
+    pub(super) fn contend(
+        &mut self,
+        mut submissions: Vec<Submission>,
+        confirmed: Vec<Reply>,
+        reconfigured: Vec<(Box<Settings>, Reply)>,
+    ) -> Result<(), String> {
+        for (settings, reply) in reconfigured {
+            self.reconfigure(*settings);
+            reply.tell(Ok(self.answer_about(&Subject::Fleet)));
+        }
+        if !confirmed.is_empty() {
+            self.look_at_the_clock(true);
+        }
+        for reply in confirmed {
+            reply.tell(Ok(self.answer_about(&Subject::Fleet)));
+        }
+        sort(&mut submissions, &self.settings.priorities);
+        let (commands, replies) = apart(submissions);
+        self.decide_until_settled(commands, replies)
+    }
+
+    fn decide_until_settled(
+        &mut self,
+        commands: Vec<Command>,
+        replies: Vec<Reply>,
+    ) -> Result<(), String> {
+        for _ in 0..MAX_LOSSES {
+            match self.attempt(&commands) {
+                Ok(decided) => {
+                    let waiting = replies.into_iter().zip(decided);
+                    let waiting = waiting.map(|(reply, decided)| Waiting { reply, decided });
+                    self.answer(waiting.collect(), &Ok(()));
+                    return Ok(());
+                }
+                Err(Setback::Overtaken) => self.shared.meters.lost(),
+                Err(Setback::TooLarge) => return self.halve(commands, replies),
+                Err(setback) => return self.give_up(setback, replies),
+            }
+        }
+        tell_all(replies, &SubmitError::Overloaded);
+        Ok(())
+    }
+
+    /// One try: what was decided is durable, or forgotten.
+    fn attempt(
+        &mut self,
+        commands: &[Command],
+    ) -> Result<Vec<Result<Subject, SubmitError>>, Setback> {
+        self.follow_others()?;
+        if !self.journal.has_company() {
+            self.timekeeper.left_alone();
+        }
+        let reading = self.look_at_the_clock(false);
+        if self.timekeeper.is_settled() {
+            self.journal.settled();
+        }
+        let mut draft = Draft::new(self.position, reading.now);
+        draft.durable = self.is_time_to_tick(reading);
+        self.decide_all(commands.to_vec(), reading, &mut draft);
+        let Draft { mut batch, durable, decided, failure, undo } = draft;
+        let settled = match failure {
+            Some(why) => Err(Setback::Failed(why)),
+            None if durable => self.commit(&mut batch, commands.len()).map_err(Into::into),
+            None if decided.iter().any(rests_on_the_state) => {
+                self.journal.confirm().map_err(Into::into)
+            }
+            None => Ok(()),
+        };
+        match settled {
+            Ok(()) => {
+                self.away = false;
+                self.failures = 0;
+                self.show(batch).map_err(Setback::Failed)?;
+                Ok(decided)
+            }
+            Err(setback) => {
+                self.step_back(undo);
+                Err(setback)
+            }
+        }
+    }
+
+    /// Applies what others have written.
+    fn follow_others(&mut self) -> Result<(), Setback> {
+        loop {
+            match self.journal.follow()? {
+                Followed::Nothing => return Ok(()),
+                Followed::Batch(batch) => self.take_over(*batch)?,
+                Followed::Anew => {
+                    let meta = self.reload().map_err(Setback::Failed)?;
+                    self.timekeeper.follow(meta.time_mark, self.clock.read());
+                    self.show_anew(&meta, self.fleet.clone());
+                }
+            }
+        }
+    }
+
+    fn take_over(&mut self, batch: Batch) -> Result<(), Setback> {
+        let clocks = self.clock.read();
+        self.timekeeper.follow(batch.time_mark, clocks);
+        self.last_entry = clocks.monotonic;
+        self.position = batch.position;
+        let mut changes = batch.changes.iter().cloned();
+        let applied = changes.try_for_each(|change| self.fleet.apply(change));
+        applied.map_err(|divergence| Setback::Failed(divergence.to_string()))?;
+        self.trimming.committed(&batch)?;
+        self.shared.meters.followed();
+        self.show(batch).map_err(Setback::Failed)
+    }
+
+    /// What was decided and did not become durable is forgotten: readers never saw it.
+    fn step_back(&mut self, undo: Vec<Undo>) {
+        if !self.fleet.take_back(undo) {
+            self.fleet = self.shown();
+        }
+    }
+
+    fn shown(&self) -> Fleet {
+        let view = self.shared.view.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        view.fleet().clone()
+    }
+
+    /// Now and then someone tells the time, so that those who come know it. Not all at the same moment.
+    fn is_time_to_tick(&self, reading: Reading) -> bool {
+        let Some(sharing) = self.sharing.filter(|_| reading.alarm.is_none()) else { return false };
+        let jitter = i64::try_from(sharing.broker % 1000).unwrap_or(0) * (TICK.as_nanos() / 2000);
+        let silent =
+            self.clock.read().monotonic.as_nanos().saturating_sub(self.last_entry.as_nanos());
+        silent > TICK.as_nanos() + jitter
+    }
+
+    /// Half of them fit, or one of them alone does not.
+    fn halve(&mut self, mut commands: Vec<Command>, mut replies: Vec<Reply>) -> Result<(), String> {
+        if commands.len() < 2 {
+            let why = "what was decided is too large for one entry of the journal".to_owned();
+            tell_all(replies, &SubmitError::CutOff(why));
+            return Ok(());
+        }
+        let half = commands.len() / 2;
+        let (later, later_replies) = (commands.split_off(half), replies.split_off(half));
+        self.decide_until_settled(commands, replies)?;
+        self.decide_until_settled(later, later_replies)
+    }
+
+    fn give_up(&mut self, setback: Setback, replies: Vec<Reply>) -> Result<(), String> {
+        match setback {
+            Setback::CutOff(why) => {
+                self.away = true;
+                tell_all(replies, &SubmitError::CutOff(why));
+                Ok(())
+            }
+            Setback::InDoubt(why) => {
+                self.away = true;
+                self.shared.meters.doubted();
+                tell_all(replies, &SubmitError::NotDurable(why));
+                Ok(())
+            }
+            Setback::Failed(why) => {
+                tell_all(replies, &SubmitError::NotDurable(why.clone()));
+                self.rebuild(&why)
+            }
+            Setback::Ended(why) => {
+                tell_all(replies, &SubmitError::Stopped(why.clone()));
+                Err(why)
+            }
+            // These two are another try, or two smaller ones.
+            Setback::Overtaken | Setback::TooLarge => {
+                tell_all(replies, &SubmitError::Overloaded);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Signs of life and advertisements that say the same again are true whatever others did.
+fn rests_on_the_state(decided: &Result<Subject, SubmitError>) -> bool {
+    match decided {
+        Ok(Subject::Reservation(_)) | Err(SubmitError::Refused(_)) => true,
+        Ok(Subject::Cluster(_) | Subject::Fleet) | Err(_) => false,
+    }
+}
+
+fn tell_all(replies: Vec<Reply>, outcome: &SubmitError) {
+    for reply in replies {
+        reply.tell(Err(outcome.clone()));
+    }
+}

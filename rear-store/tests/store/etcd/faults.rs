@@ -1,0 +1,126 @@
+//! What can happen to etcd: it does not answer, it is full, it was brought back to an older state, a newer broker writes.
+
+use rear_engine::testing::id;
+use rear_store::records::Table;
+use rear_store::records::head::{open_applied, seal_head};
+use rear_store::shared::{BatchId, Entry, Head, hash_of};
+use rear_store::{Batch, Store, SubmitError};
+use rear_testbed::{Etcd, Members, eventually};
+
+use super::gateway::{post, put};
+use super::{Place, advertise, end_the_same, node, release, reserve, start};
+use crate::sharing::of_the_next_program;
+
+/// Where a store has followed its journal to.
+fn applied(store: &Store) -> Head {
+    let rows = store.reader().snapshot().unwrap();
+    open_applied(&rows.get(Table::Meta, b"applied").unwrap().unwrap()).unwrap()
+}
+
+#[test]
+fn who_asks_while_etcd_is_stopped_is_told_and_all_agree_afterwards() {
+    let mut etcd = Etcd::start(Members::One).unwrap();
+    let place = Place::on(etcd.endpoints());
+    let (a, b) = (start(&place, "a"), start(&place, "b"));
+    advertise(&a, "4");
+    end_the_same(&[&a, &b]);
+    etcd.member(0).unwrap().pause().unwrap();
+    // Its put may still be on its way when the caller is told.
+    let told = a.submit(reserve(1, Some("k"))).unwrap_err();
+    assert!(matches!(told, SubmitError::NotDurable(_) | SubmitError::CutOff(_)), "{told}");
+    let told = a.submit(reserve(2, None)).unwrap_err();
+    assert!(matches!(told, SubmitError::CutOff(_)), "nothing is decided before that: {told}");
+    assert!(eventually(|| a.standing()?.stale()).is_some());
+    etcd.member(0).unwrap().resume().unwrap();
+    let granted = eventually(|| b.submit(reserve(3, Some("k"))).ok()).unwrap();
+    // Under the same key there is one, whichever of the two it became.
+    let kept = granted.reservation.unwrap().id;
+    assert!(kept == id(1) || kept == id(3));
+    let again = eventually(|| a.submit(reserve(4, Some("k"))).ok()).unwrap();
+    assert_eq!(again.reservation.unwrap().id, kept);
+    end_the_same(&[&a, &b]);
+    assert_eq!(a.view().counts().reserved, 1);
+    assert_eq!(a.standing().unwrap().stale(), None);
+}
+
+#[test]
+fn an_etcd_that_is_full_grants_nothing_and_says_so() {
+    let small = ["--quota-backend-bytes=16777216"];
+    let etcd = Etcd::start_with(Members::One, &small).unwrap();
+    let (place, node) = (Place::on(etcd.endpoints()), etcd.endpoints().remove(0));
+    let a = start(&place, "a");
+    advertise(&a, "4");
+    a.submit(reserve(1, None)).unwrap();
+    let large = vec![7; 512 << 10];
+    let mut said = String::new();
+    let full = || {
+        said = put(&node, "/full", &large);
+        said.contains("space exceeded").then_some(())
+    };
+    eventually(full).unwrap_or_else(|| panic!("{said}"));
+    let told = a.submit(reserve(2, None)).unwrap_err();
+    assert!(matches!(&told, SubmitError::CutOff(why) if why.contains("space exceeded")), "{told}");
+    assert_eq!(a.view().counts().reserved, 1, "no half grant");
+    // What an operator does.
+    let revision = post(&node, "/v3/kv/range", r#"{"key":"Lw=="}"#);
+    let digits = revision.split(r#""revision":""#).nth(1).unwrap_or_else(|| panic!("{revision}"));
+    let revision = digits.split('"').next().unwrap();
+    let compacted = post(
+        &node,
+        "/v3/kv/compaction",
+        &format!(r#"{{"revision":"{revision}","physical":true}}"#),
+    );
+    assert!(compacted.contains("200 OK"), "{compacted}");
+    post(&node, "/v3/maintenance/defragment", "{}");
+    let alarms = post(&node, "/v3/maintenance/alarm", r#"{"action":"GET"}"#);
+    let member = alarms.split(r#""memberID":""#).nth(1).unwrap_or_else(|| panic!("{alarms}"));
+    let member = member.split('"').next().unwrap();
+    let disarm = format!(r#"{{"action":"DEACTIVATE","memberID":"{member}","alarm":"NOSPACE"}}"#);
+    post(&node, "/v3/maintenance/alarm", &disarm);
+    eventually(|| a.submit(reserve(3, None)).ok()).unwrap();
+    let b = start(&place, "b");
+    end_the_same(&[&a, &b]);
+    assert_eq!(b.view().counts().reserved, 2);
+}
+
+#[test]
+fn an_older_state_of_etcd_is_noticed_and_nothing_is_granted() {
+    let place = Place::new();
+    let a = start(&place, "a");
+    advertise(&a, "4");
+    let old = seal_head(&applied(&a)).unwrap();
+    a.submit(reserve(1, None)).unwrap();
+    put(&node(), &format!("{}/head", place.options.prefix), &old);
+    let told = eventually(|| match a.submit(reserve(2, None)) {
+        Err(SubmitError::CutOff(why)) => Some(why),
+        _ => None,
+    });
+    assert!(told.unwrap().contains("administrator"));
+    assert_eq!(a.view().counts().reserved, 1);
+    let trouble = || a.standing()?.trouble.filter(|why| why.contains("older state"));
+    eventually(trouble).expect("it is told where an operator looks");
+    // Also after a restart.
+    drop(a);
+    let a = start(&place, "a");
+    assert!(matches!(a.submit(release(1)), Err(SubmitError::CutOff(_))));
+}
+
+#[test]
+fn a_broker_that_meets_an_entry_of_a_newer_one_stops_and_changes_nothing() {
+    let place = Place::new();
+    let a = start(&place, "a");
+    advertise(&a, "4");
+    a.submit(reserve(1, None)).unwrap();
+    let before = applied(&a);
+    let batch = Batch::empty(before.position.next().unwrap(), before.time_mark);
+    let (bytes, after) = Entry::seal(&before, BatchId { broker: 9, sequence: 1 }, &batch).unwrap();
+    let bytes = of_the_next_program(bytes, batch.position);
+    let after = Head { hash: hash_of(&bytes), ..after };
+    let (incarnation, number) = (batch.position.incarnation, batch.position.number);
+    let key = format!("{}/entries/{incarnation:020}/{number:020}", place.options.prefix);
+    put(&node(), &key, &bytes);
+    put(&node(), &format!("{}/head", place.options.prefix), &seal_head(&after).unwrap());
+    let why = eventually(|| a.failure()).unwrap();
+    assert!(why.contains("newer version of this program"), "{why}");
+    assert_eq!(applied(&a).position, before.position);
+}
