@@ -2,10 +2,12 @@
 //! values.
 
 mod agent;
+mod broker;
 
 use thiserror::Error;
 
 pub use agent::AGENT;
+pub use broker::BROKER;
 
 /// A chart: where it is, and what its templates are made from.
 #[derive(Debug)]

@@ -5,6 +5,7 @@
 
 pub mod amounts;
 pub mod collector;
+mod metadata;
 pub mod node;
 pub mod pod;
 pub mod sums;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use rear_agent_sdk::Chain;
-use rear_fleet::{Cost, Fleet, Load, make_certificates, name};
+use rear_fleet::{Cost, Fleet, Load, Polling, make_certificates, name};
 
 /// How long the ends of promises may take to be told.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -29,6 +29,8 @@ enum Command {
     Run(Box<Run>),
     /// Have callers ask a huge cluster for 1m/1Mi, each on one connection, as fast as they are answered
     Load(LoadFlags),
+    /// Have clients do what agents of the earlier system do: advertise every 30 s and poll every 5 s
+    Poll(PollFlags),
     /// Watch a process, and say what it costs
     Cost(CostFlags),
 }
@@ -100,6 +102,18 @@ struct LoadFlags {
 }
 
 #[derive(Debug, Args)]
+struct PollFlags {
+    #[command(flatten)]
+    target: Target,
+    /// How many agents
+    #[arg(long, default_value_t = 100)]
+    clusters: usize,
+    /// For how many seconds
+    #[arg(long, default_value_t = 120)]
+    seconds: u64,
+}
+
+#[derive(Debug, Args)]
 struct CostFlags {
     /// Its id
     pid: u32,
@@ -116,6 +130,7 @@ pub(crate) async fn run() -> ExitCode {
         Command::Certificates(flags) => flags.make(),
         Command::Run(flags) => flags.run().await,
         Command::Load(flags) => flags.run().await,
+        Command::Poll(flags) => flags.run().await,
         Command::Cost(flags) => flags.run().await,
     };
     match said {
@@ -194,6 +209,15 @@ impl LoadFlags {
         let Target { address, certificates } = self.target;
         let span = Duration::from_secs(self.seconds);
         let report = Load { address, certificates, callers: self.callers, span }.run().await?;
+        Ok((report.to_string(), report.is_clean()))
+    }
+}
+
+impl PollFlags {
+    async fn run(self) -> Result<Said, Box<dyn Error>> {
+        let Target { address, certificates } = self.target;
+        let span = Duration::from_secs(self.seconds);
+        let report = Polling { address, certificates, clusters: self.clusters, span }.run().await?;
         Ok((report.to_string(), report.is_clean()))
     }
 }

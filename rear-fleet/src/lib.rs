@@ -41,8 +41,10 @@ mod load;
 mod member;
 mod names;
 mod plan;
+mod poll;
 mod report;
 mod settle;
+mod statement;
 mod watched;
 mod witness;
 
@@ -54,5 +56,6 @@ pub use latency::Latencies;
 pub use load::{Load, LoadReport};
 pub use names::name;
 pub use plan::Builder;
+pub use poll::{Polling, PollingReport};
 pub use report::{Operation, Report};
 pub use witness::{Broken, Side};

@@ -8,17 +8,15 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rear_agent_sdk::communicator::{AdvertisementRequest, BrokerCommunicator, ReservationRequest};
+use rear_agent_sdk::communicator::{BrokerCommunicator, ReservationRequest};
 use rear_agent_sdk::{Error, HttpCommunicator, Intent};
-use rear_api::advertisement::OfferedResources;
-use rear_api::amounts::ResourceList;
-use rear_api::moment;
 use rear_engine::{ClusterId, Dimension};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::latency::Latencies;
 use crate::names::name;
+use crate::statement::statement;
 
 /// What each caller asks for.
 const CPU: &str = "1m";
@@ -100,32 +98,7 @@ async fn ask_until(caller: HttpCommunicator, end: Instant) -> LoadReport {
 }
 
 async fn publish_huge(provider: &HttpCommunicator) -> Result<(), Error> {
-    let amounts = |cpu: &str, memory: &str| ResourceList {
-        cpu: cpu.into(),
-        memory: memory.into(),
-        gpu: None,
-        storage: None,
-    };
-    let huge = amounts(HUGE_CPU, HUGE_MEMORY);
-    let told = AdvertisementRequest {
-        cluster_id: name(0).to_string(),
-        cluster_name: None,
-        timestamp: moment::text(rear_agent_sdk::now()),
-        resources: OfferedResources {
-            capacity: huge.clone(),
-            allocatable: huge,
-            allocated: amounts("0", "0"),
-            reserved: None,
-            available: None,
-        },
-        cost: None,
-        labels: None,
-        endpoint_url: None,
-        consumed: None,
-        holding: None,
-        epoch: None,
-        sequence: None,
-    };
+    let told = statement(&name(0), HUGE_CPU, HUGE_MEMORY);
     provider.publish(&told).await.map(drop)
 }
 

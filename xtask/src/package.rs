@@ -51,8 +51,8 @@ pub(crate) fn run(root: &Path, as_tests: bool) -> Result<(), Failed> {
     let (built, packages) = (target.join(way.built), target.join(way.packages));
     for program in PROGRAMS {
         let features = if program == BROKER { way.broker_features } else { "" };
-        let build = format!("{} --package {program} --bin {program}{features}", way.build);
-        Invocation::new(&build).run(root)?;
+        let line = format!("{} --package {program} --bin {program}{features}", way.build);
+        Invocation::new(&line).run(root)?;
         write_pages(root, &built, program)?;
         let output = ["--output".to_owned(), format!("{}/", packages.display())];
         Invocation::new(&format!("{} --package {program}", way.deb)).with(&output).run(root)?;

@@ -95,13 +95,13 @@ pub(crate) const ALL: &[Suite] = &[
         name: "evaluation",
         shows: "every test of the evaluation, in seconds: counts and invariants hold",
         requirement: rust_alone,
-        commands: |_| one_command(&evaluation_tests("short", "--skip clusters::")),
+        commands: |_| one_command(&evaluation_tests("--skip clusters::")),
     },
     Suite {
         name: "evaluation-clusters",
         shows: "the evaluation of the Kubernetes agent and beside etcd, in seconds",
         requirement: testbed::api_server_is_there,
-        commands: |_| one_command(&evaluation_tests("clusters", "clusters::")),
+        commands: |_| one_command(&evaluation_tests("clusters::")),
     },
     Suite {
         name: "fuzz-corpus",
@@ -120,6 +120,16 @@ pub(crate) const ALL: &[Suite] = &[
         shows: "whole clusters for tests: the pods of a Deployment are scheduled and run",
         requirement: testbed::cluster_is_there,
         commands: |_| one_command(&testbed_tests("whole_clusters::")),
+    },
+    Suite {
+        name: "resources",
+        shows: "the broker's Kubernetes interface on real API servers: manifests, both sides, kills",
+        requirement: testbed::api_server_is_there,
+        commands: |_| {
+            one_command(
+                "cargo test --locked --package rear-broker --features clusters --test resources",
+            )
+        },
     },
     Suite {
         name: "agent",
@@ -211,9 +221,9 @@ fn testbed_tests(filter: &str) -> String {
 
 /// The short versions of the evaluation's tests, as far as the filter lets them through. One after the other: each starts
 /// brokers and many callers.
-fn evaluation_tests(feature: &str, filter: &str) -> String {
+fn evaluation_tests(filter: &str) -> String {
     format!(
-        "cargo test --locked --package rear-evaluation --features {feature} --test short -- --test-threads 1 {filter}"
+        "cargo test --locked --package rear-evaluation --features clusters --test short -- --test-threads 1 {filter}"
     )
 }
 

@@ -55,7 +55,8 @@ pub(crate) fn cluster_is_there(_root: &Path) -> Result<(), String> {
 /// Succeeds when charts can be rendered and tried on an API server.
 pub(crate) fn helm_is_there(root: &Path) -> Result<(), String> {
     api_server_is_there(root)?;
-    all_are_there(&Places::from_environment(), &[Artifact::Helm])
+    all_are_there(&Places::from_environment(), &[Artifact::Helm])?;
+    all_are_there(&Places::from_environment(), Artifact::DEFINITIONS)
 }
 
 fn all_are_there(places: &Places, artifacts: &[Artifact]) -> Result<(), String> {
@@ -124,7 +125,8 @@ fn texts(artifact: Artifact) -> &'static [&'static str] {
         | Artifact::Kubectl
         | Artifact::KubeScheduler
         | Artifact::KubeControllerManager
-        | Artifact::Kwok => &[],
+        | Artifact::Kwok
+        | Artifact::Helm => &[],
     }
 }
 

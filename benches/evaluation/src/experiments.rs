@@ -77,7 +77,7 @@ experiments! {
     "expiry-storm", 110, expiry_storm, "Very many reservations end in the same second";
     "reconnect-storm", 120, reconnect_storm, "All agents come back at once";
     "day", 180, day, "A day of a large fleet, with faults and an audit after every step";
-    "kubernetes", 180, kubernetes, "The Kubernetes agent on real API servers";
+    "kubernetes", 220, kubernetes, "The Kubernetes agent on real API servers";
     "etcd", 60, etcd, "The same load as compare-and-put on etcd";
     "profile", 30, profile, "Where the broker's processor time goes";
 }

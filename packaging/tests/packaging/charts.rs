@@ -1,10 +1,11 @@
 //! The Helm charts, rendered by helm and tried on a real API server.
 
+use std::fs;
 use std::process::{Command, Output};
 
-use rear_packaging::chart::{AGENT, Chart};
-use rear_testbed::ApiServer;
+use rear_packaging::chart::{AGENT, BROKER, Chart};
 use rear_testbed::artifacts::{Artifact, GoModule, Places};
+use rear_testbed::{ApiServer, eventually};
 use serde_json::Value;
 
 use super::tree::root;
@@ -60,7 +61,7 @@ const AGENT_SETTINGS: [&str; 1] = ["brokerURL=https://broker.example.com:8443"];
 
 #[test]
 fn helm_finds_nothing_to_criticise() {
-    for (chart, settings) in [(&AGENT, &AGENT_SETTINGS[..])] {
+    for (chart, settings) in [(&AGENT, &AGENT_SETTINGS[..]), (&BROKER, &[])] {
         let mut words = vec!["lint", "--strict", chart.folder];
         words.extend(settings.iter().flat_map(|setting| ["--set", setting]));
         let output = helm(&words);
@@ -110,12 +111,28 @@ fn with_its_defaults_the_chart_of_the_agent_is_what_the_manifests_are() {
 }
 
 #[test]
+fn with_its_defaults_the_chart_of_the_broker_is_what_the_manifests_are() {
+    let server = ApiServer::start().unwrap();
+    let chart = objects(&rendered(&BROKER, "rear-broker", &[]));
+    assert_eq!(chart, manifests(&server, &["deploy/broker"]));
+    let chart = objects(&rendered(&BROKER, "rear-broker", &["certManager.enabled=true"]));
+    assert_eq!(chart, manifests(&server, &["deploy/broker", "deploy/broker/certmanager"]));
+}
+
+#[test]
 fn an_api_server_accepts_what_the_charts_make() {
     let server = ApiServer::start().unwrap();
     let kubectl = server.kubectl();
     kubectl.run(&["create", "namespace", "elsewhere"]).unwrap();
+    for artifact in Artifact::DEFINITIONS {
+        let definitions = Places::from_environment().find(*artifact).unwrap();
+        kubectl.apply(&fs::read_to_string(definitions).unwrap()).unwrap();
+    }
     let settings = [
         AGENT_SETTINGS[0],
+        "certManager.enabled=true",
+        "certManager.clusterID=rome",
+        "monitoring.enabled=true",
         "replicas=2",
         "liqo.kubeconfigSecrets=true",
         "image.repository=registry.example.org/rear-agent",
@@ -125,7 +142,27 @@ fn an_api_server_accepts_what_the_charts_make() {
     let chart = rendered(&AGENT, "elsewhere", &settings);
     assert!(chart.contains("--liqo-kubeconfig-secrets") && chart.contains("--reject-when-full"));
     let dry = ["apply", "--server-side", "--dry-run=server", "-f", "-"];
-    kubectl.run_with_input(&dry, &chart).unwrap();
+    let accepted = |chart: &str| {
+        // A definition that was made a moment ago may not be served yet.
+        let said = eventually(|| kubectl.run_with_input(&dry, chart).ok());
+        said.unwrap_or_else(|| kubectl.run_with_input(&dry, chart).unwrap())
+    };
+    let said = accepted(&chart);
+    for kind in ["certificate.cert-manager.io/", "servicemonitor.monitoring.coreos.com/"] {
+        assert!(said.contains(kind), "{said}");
+    }
+    let settings = [
+        "certManager.enabled=true",
+        "certManager.names={broker.example.com}",
+        "service.type=LoadBalancer",
+        "interfaces={http}",
+        "storage.size=10Gi",
+        "storage.className=fast",
+        "extraArgs[0]=--max-duration=720h",
+    ];
+    let chart = rendered(&BROKER, "elsewhere", &settings);
+    assert!(chart.contains("--broker-interface=http\n") && chart.contains("--max-duration=720h"));
+    assert!(accepted(&chart).contains("statefulset.apps/rear-broker"));
 }
 
 #[test]
@@ -139,6 +176,15 @@ fn values_that_make_no_sense_are_refused_by_name() {
         ("extraArgs[0]=leader-elect", "extraArgs"),
     ] {
         let told = refusal(&AGENT, &[AGENT_SETTINGS[0], setting]);
+        assert!(told.contains(named), "{setting}: {told}");
+    }
+    for (setting, named) in [
+        ("interfaces={http,smoke}", "interfaces"),
+        ("storage.size=much", "size"),
+        ("service.type=Ingress", "type"),
+        ("replicas=2", "replicas"),
+    ] {
+        let told = refusal(&BROKER, &[setting]);
         assert!(told.contains(named), "{setting}: {told}");
     }
     let told = refusal(&AGENT, &[]);

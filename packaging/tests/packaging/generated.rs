@@ -4,7 +4,7 @@ use clap::Arg;
 use rear_agent::collect::sums::Totals;
 use rear_agent_sdk::Resources;
 use rear_broker::config::KEYS;
-use rear_packaging::chart::{AGENT, Chart};
+use rear_packaging::chart::{AGENT, BROKER, Chart};
 use rear_packaging::reference::command_line::{self, Program};
 use rear_packaging::reference::{api, custom_resources, metrics, values, with_table};
 use serde_json::Value;
@@ -139,18 +139,25 @@ fn the_chart_of_the_agent_is_its_manifests() {
 }
 
 #[test]
+fn the_chart_of_the_broker_is_its_manifests() {
+    assert_chart(&BROKER);
+}
+
+#[test]
 fn the_reference_of_the_charts() {
     let mut page = format!(
         "# The Helm charts\n\nTheir values, {MADE};\n`values.schema.json` of each chart has them refused when they make no sense. How they are installed is told in\n\
          [install-with-helm.md](../how-to/install-with-helm.md).\n"
     );
-    for chart in [&AGENT] {
+    for chart in [&AGENT, &BROKER] {
         let name = chart.folder.rsplit('/').next().unwrap();
         let schema = text(&format!("{}/values.schema.json", chart.folder));
         let schema: Value = serde_json::from_str(&schema).unwrap();
         let defaults = text(&format!("{}/values.yaml", chart.folder));
         let defaults: Value = serde_saphyr::from_str(&defaults).unwrap();
-        page += &format!("\n## `{name}`\n\n{}", values::table(&schema, &defaults));
+        page.extend(
+            [&format!("\n## `{name}`\n\n"), &values::table(&schema, &defaults)].map(String::as_str),
+        );
     }
     assert_is("docs/reference/charts.md", &page);
 }

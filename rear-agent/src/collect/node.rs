@@ -7,6 +7,7 @@ use rear_agent_sdk::Resources;
 use serde::{Deserialize, Serialize};
 
 use super::amounts::{ResourceList, Tracked, Uncountable};
+use super::metadata::what_counts;
 
 /// Liqo's nodes stand for other clusters: what they have is not here.
 const VIRTUAL: (&str, &str) = ("liqo.io/type", "virtual-node");
@@ -16,7 +17,7 @@ const VIRTUAL: (&str, &str) = ("liqo.io/type", "virtual-node");
 #[resource(inherit = Node)]
 pub struct NodeView {
     /// Its name and labels.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "what_counts")]
     pub metadata: ObjectMeta,
     /// What its operator says.
     #[serde(default)]

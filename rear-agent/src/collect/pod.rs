@@ -14,6 +14,7 @@ use rear_agent_sdk::communicator::ClusterId;
 use serde::{Deserialize, Serialize};
 
 use super::amounts::{Amounts, ResourceList, Tracked, Uncountable};
+use super::metadata::what_counts;
 use super::node::Condition;
 
 /// Who offloaded the pod to this cluster, if anybody did.
@@ -30,7 +31,7 @@ const SIDECAR: &str = "Always";
 #[resource(inherit = Pod)]
 pub struct PodView {
     /// Its name and labels.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "what_counts")]
     pub metadata: ObjectMeta,
     /// What is wanted.
     #[serde(default)]

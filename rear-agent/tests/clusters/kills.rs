@@ -31,7 +31,7 @@ struct State {
 
 impl Restarted {
     /// The first one ends at a place; later ones do not.
-    fn dying_at(start: Start<'_>, place: &str) -> Self {
+    fn dying_at(start: &Start<'_>, place: &str) -> Self {
         let mut command = start.command();
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let first = command.env("REAR_AGENT_DIES_AT", place).spawn().unwrap();
@@ -80,13 +80,13 @@ fn a_life(world: &World, liqoctl: &Liqoctl, place: &str) {
     };
     let (dying, other) = if of_provider { ("paris", "rome") } else { ("rome", "paris") };
     let _other = start(other).run();
-    let dying = Restarted::dying_at(start(dying), place);
+    let dying = Restarted::dying_at(&start(dying), place);
     rome.request(place, "requestedCPU: '2', requestedMemory: 4Gi, waitFor: 5m");
     rome.until_phase(place, "Reserved");
     let id = rome.told(place, "reservationName");
     rome.until(&requester(&id), ACTIVE, "True");
     paris.until(&provider(&id), ".status.enforced", "true");
-    assert_eq!(live(&world.broker), [id.clone()], "{place}: one reservation");
+    assert_eq!(live(&world.broker), std::slice::from_ref(&id), "{place}: one reservation");
     if place == "instruction-withdrawn" {
         // From elsewhere: otherwise the instruction goes with the request.
         block_on(world.broker.cluster("rome").release(&id)).unwrap();

@@ -9,7 +9,7 @@ const HEIGHT: f64 = 420.0;
 /// What is left beside the plot for numbers and names.
 const LEFT: f64 = 72.0;
 const RIGHT: f64 = 20.0;
-const TOP: f64 = 64.0;
+const TOP: f64 = 76.0;
 const BOTTOM: f64 = 56.0;
 
 /// Between two names above the plot, for each letter and for the mark.
@@ -106,22 +106,27 @@ impl<'a> Picture<'a> {
         ));
     }
 
-    /// Above the plot, each with its mark.
+    /// Above the plot, each with its mark; in a second row where one is not long enough.
     fn names(&mut self) {
-        let mut x = LEFT;
+        let (mut x, mut y) = (LEFT, 44.0);
         for (at, series) in self.chart.series.iter().enumerate() {
             let (class, letters) = (at % LIGHT.len(), series.name.chars().count());
+            let letters = f64::from(u16::try_from(letters).unwrap_or(u16::MAX));
+            let width = MARK + letters * LETTER;
+            if x > LEFT && x + width > WIDTH {
+                (x, y) = (LEFT, y + 16.0);
+            }
             let mark = if self.chart.groups.is_empty() {
-                format!("<path class=\"line s{class}\" d=\"M{x:.1} 44h20\"/>")
+                format!("<path class=\"line s{class}\" d=\"M{x:.1} {y}h20\"/>")
             } else {
+                let top = y - 6.0;
                 format!(
-                    "<rect class=\"bar s{class}\" x=\"{x:.1}\" y=\"38\" width=\"16\" height=\"11\"/>"
+                    "<rect class=\"bar s{class}\" x=\"{x:.1}\" y=\"{top}\" width=\"16\" height=\"11\"/>"
                 )
             };
             self.put(&mark);
-            self.write(x + 25.0, 48.0, "start", "ink", &series.name);
-            let letters = f64::from(u16::try_from(letters).unwrap_or(u16::MAX));
-            x += MARK + letters * LETTER + 12.0;
+            self.write(x + 25.0, y + 4.0, "start", "ink", &series.name);
+            x += width + 12.0;
         }
     }
 

@@ -33,10 +33,15 @@ pub(super) async fn run(stage: &Stage, limits: &Limits) -> Result<Outcome, Troub
 fn simulate(stage: &Stage, limits: &Limits) -> Result<Outcome, Trouble> {
     let mut outcome = Outcome::default();
     let (clusters, seconds) = stage.pick((1000, SECONDS_OF_A_DAY), (40, 40 * STEP_SECONDS));
+    // In a day, 35 restarts, and a clock that is set back 87 times.
+    let trouble = stage.pick(
+        life::Trouble { restart_every: 250, clock_set_every: 100 },
+        life::Trouble { restart_every: 13, clock_set_every: 7 },
+    );
     let steps = usize::try_from(seconds / STEP_SECONDS).unwrap_or(0);
     let progress = stage.progress("day", steps);
     let file = stage.new_folder("day")?.join("ledger.redb");
-    let mut life = Life::begin(clusters, stage.seed(), file.clone())?;
+    let mut life = Life::begin(clusters, stage.seed(), file.clone(), trouble)?;
     let began = Instant::now();
     for step in 0..steps {
         let wrong = life.step(step)?;

@@ -100,7 +100,7 @@ pub(super) async fn run(stage: &Stage, limits: &Limits) -> Result<Outcome, Troub
                 outcome.count("puts", put.latencies.count());
                 progress.done();
             }
-            chart = chart.with(&format!("etcd, {nodes}, {which}"), std::mem::take(&mut curve));
+            chart = chart.with(&format!("etcd: {nodes}, {which}"), std::mem::take(&mut curve));
         }
     }
     outcome.tables.push(table);

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use rear_agent_sdk::communicator::{BrokerCommunicator, EventId, ReservationRequest};
+use rear_agent_sdk::communicator::{BrokerCommunicator, EventData, EventId, ReservationRequest};
 use rear_agent_sdk::{Error, HttpCommunicator, Intent};
 use rear_api::moment;
-use rear_engine::{Dimension, Timestamp};
+use rear_engine::Dimension;
 use rear_fleet::{Latencies, name};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -99,10 +99,9 @@ fn table(made: &BTreeMap<String, usize>, ended: &Ended, probes: &Probes, limits:
     table
 }
 
-/// The moment when everything ends, by both clocks.
+/// The moment when everything ends.
 #[derive(Debug, Clone, Copy)]
 struct End {
-    wall: Timestamp,
     at: Instant,
 }
 
@@ -113,7 +112,7 @@ impl End {
         let (second, lead) = (1_000_000_000, i64::try_from(lead).unwrap_or(i64::MAX));
         let start = (now.as_nanos() / second + lead) * second + second / 10;
         let wait = u64::try_from(start - now.as_nanos()).unwrap_or(0);
-        Self { wall: Timestamp::from_nanos(start), at: Instant::now() + Duration::from_nanos(wait) }
+        Self { at: Instant::now() + Duration::from_nanos(wait) }
     }
 
     /// From now, as a request writes it.
@@ -189,11 +188,17 @@ async fn follow(broker: &HttpCommunicator, many: usize, end: End) -> Result<Ende
             }
             ended.last = since;
             ended.count += 1;
-            let at = moment::read(&event.data.at).ok();
-            ended.early += usize::from(at.is_none_or(|at| at < end.wall));
+            ended.early += usize::from(is_early(&event.data));
         }
     }
     Ok(ended)
+}
+
+/// Whether a reservation ended before its time, by the broker's own clock; also if nobody can tell.
+fn is_early(told: &EventData) -> bool {
+    let promised = told.reservation.as_ref().and_then(|kept| kept.status.expires_at.as_deref());
+    let [at, promised] = [Some(told.at.as_str()), promised].map(|text| moment::read(text?).ok());
+    at.zip(promised).is_none_or(|(at, promised)| at < promised)
 }
 
 #[derive(Default)]
@@ -218,4 +223,26 @@ async fn probe(
         times.record(asked.elapsed());
     }
     Ok(probes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(at: &str, promised: Option<&str>) -> EventData {
+        let end = promised.map_or(String::new(), |end| format!(r#", "expiresAt": "{end}""#));
+        let body = format!(
+            r#"{{"at": "{at}", "reason": "expired", "reservation": {{"id": "rsv-1", "requesterID": "a", "targetClusterID": "b",
+                "requestedResources": {{"cpu": "1m", "memory": "1Mi"}}, "status": {{"phase": "Released"{end}}}}}}}"#
+        );
+        rear_api::body::read_answer(body.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn an_end_before_its_time_is_found() {
+        let promised = Some("2026-01-02T15:04:05.100Z");
+        assert!(!is_early(&ended("2026-01-02T15:04:05.100Z", promised)));
+        assert!(is_early(&ended("2026-01-02T15:04:05.099Z", promised)));
+        assert!(is_early(&ended("2026-01-02T15:04:05.100Z", None)));
+    }
 }

@@ -1,14 +1,17 @@
 //! A failing disk: at some moment it takes no more, callers are told, and what was acknowledged is there afterwards.
 
+use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rear_agent_sdk::communicator::{BrokerCommunicator, ReservationRequest};
 use rear_agent_sdk::{Error, HttpCommunicator, Intent};
 use rear_fleet::name;
+use tokio::task::JoinSet;
 
-use super::recovery::look;
+use super::recovery::{CALLERS, look};
 use crate::broker::Broker;
 use crate::checks::kept;
 use crate::offer::publish_huge;
@@ -17,24 +20,21 @@ use crate::raw::Limits;
 use crate::stage::{Size, Stage, Trouble};
 
 /// So much more than it has, in bytes, the ledger's file may have when the disk fails.
-const MORE: [u64; 5] = [0, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
+const MORE: [u64; 5] = [0, 1 << 20, 2 << 20, 4 << 20, 8 << 20];
 
 /// In which `ulimit -f` counts.
 const BLOCK: u64 = 512;
-
-/// How often a caller asks again whose answer is that it cannot be kept: then the disk is taken to be full for good.
-const FAILURES: usize = 3;
 
 /// The end of a broker that sees that it will not help.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) fn clusters(_: Size) -> usize {
-    9
+    CALLERS + 1
 }
 
 pub(super) async fn run(stage: &Stage, _: &Limits) -> Result<Outcome, Trouble> {
     let mut outcome = Outcome::default();
-    let rounds = stage.pick(&MORE[..], &MORE[1..3]);
+    let rounds = stage.pick(&MORE[..], &MORE[..1]);
     let progress = stage.progress("failing-disk", rounds.len());
     let mut table = Table::new(
         "The file of the ledger may grow by so much, then every write fails",
@@ -63,15 +63,15 @@ async fn round(stage: &Stage, more: u64, outcome: &mut Outcome) -> Result<Vec<Ce
     let size = std::fs::metadata(broker.data().join("ledger.redb"))?.len();
     let mut limited = limited(&broker.command()?, (size + more).div_ceil(BLOCK));
     broker.restart_as(&mut limited)?;
-    let caller = broker.connect(name(1).as_str())?;
-    let (mut answered, mut open, why) = reserve_until_it_fails(&caller).await?;
+    let (mut answered, open, why) = reserve_until_it_fails(&broker).await?;
     let end = ended(&mut broker).await?;
     broker.kill()?;
     broker.restart()?;
-    let (caller, provider) = (broker.connect(name(1).as_str())?, broker.connect(name(0).as_str())?);
+    let provider = broker.connect(name(0).as_str())?;
     let acknowledged = answered.len();
     // Whatever became of those that were not acknowledged: asked again, they are answered, once.
-    for intent in open.drain(..) {
+    for (number, intent) in open {
+        let caller = broker.connect(name(number).as_str())?;
         let made = caller.reserve(&request(), &intent).await?;
         answered.push((intent.to_string(), made.id));
     }
@@ -114,25 +114,39 @@ fn request() -> ReservationRequest {
     ReservationRequest { duration, ..rear_agent_sdk::request("1m", "1Mi") }
 }
 
-type Reserved = (Vec<(String, String)>, Vec<Intent>, String);
+/// What was acknowledged under which intent, and what was not: by whom, and under which intent.
+type Reserved = (Vec<(String, String)>, Vec<(usize, Intent)>, String);
 
-/// What was acknowledged, what was not, and how that was told.
-async fn reserve_until_it_fails(caller: &HttpCommunicator) -> Result<Reserved, Trouble> {
-    let (mut answered, mut open, mut why) = (Vec::new(), Vec::new(), String::new());
-    while open.len() < FAILURES {
+/// Callers at once, each until it is told that it cannot be kept; and how that was told.
+async fn reserve_until_it_fails(broker: &Broker<'_>) -> Result<Reserved, Trouble> {
+    let mut asking = JoinSet::new();
+    for number in 1..=CALLERS {
+        asking.spawn(reserve_on(number, broker.connect(name(number).as_str())?));
+    }
+    let (mut answered, mut open, mut why) = (Vec::new(), Vec::new(), BTreeSet::new());
+    while let Some(asked) = asking.join_next().await {
+        let (granted, left, told) = asked.map_err(std::io::Error::other)??;
+        answered.extend(granted);
+        open.push(left);
+        why.insert(told);
+    }
+    Ok((answered, open, why.into_iter().collect::<Vec<_>>().join("; ")))
+}
+
+type Asked = (Vec<(String, String)>, (usize, Intent), String);
+
+async fn reserve_on(number: usize, caller: Arc<HttpCommunicator>) -> Result<Asked, Error> {
+    let mut answered = Vec::new();
+    loop {
         let intent = Intent::new();
         match caller.reserve(&request(), &intent).await {
             Ok(made) => answered.push((intent.to_string(), made.id)),
             Err(error) if error.is_transient() || matches!(error, Error::OutcomeUnknown { .. }) => {
-                if why.is_empty() {
-                    why = error.to_string();
-                }
-                open.push(intent);
+                return Ok((answered, (number, intent), error.to_string()));
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         }
     }
-    Ok((answered, open, why))
 }
 
 /// How its process ended, or that it goes on and refuses.

@@ -37,7 +37,7 @@ pub(super) async fn run(stage: &Stage, limits: &Limits) -> Result<Outcome, Troub
         &[
             "program",
             "processor, of a core",
-            "in a minute, of an echo's",
+            "processor of a minute, in echoes",
             "memory",
             "of it its own",
         ],

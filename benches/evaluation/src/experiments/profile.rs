@@ -67,7 +67,8 @@ pub(super) async fn run(stage: &Stage, _: &Limits) -> Result<Outcome, Trouble> {
             Cell::Percent(sample.percent),
         ]);
     }
-    let names: Vec<&str> = layers.iter().map(|(layer, _)| *layer).collect();
+    let names: Vec<&str> =
+        layers.iter().filter_map(|(layer, _)| layer.split(" (").next()).collect();
     let chart =
         Chart::bars("layers", "Where the broker's processor time goes", &names, Axis::linear("%"));
     outcome.charts.push(chart.with_bars("share", layers.iter().map(|(_, share)| *share)));

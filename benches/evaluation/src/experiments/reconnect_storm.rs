@@ -67,7 +67,7 @@ pub(super) async fn run(stage: &Stage, limits: &Limits) -> Result<Outcome, Troub
         Axis::linear("connections"),
     );
     outcome.charts.push(chart.with("agents", curve));
-    outcome.note("Agents pause before they come back, longer each time and each for another time, so that not all shake hands at once: half a second at first, and so on.");
+    outcome.note("Agents pause before they come back, longer each time and each for another time, so that not all shake hands at once.");
     Ok(outcome)
 }
 

@@ -20,7 +20,7 @@ use crate::outcome::{Cell, Outcome, Table};
 use crate::raw::Limits;
 use crate::stage::{Size, Stage, Trouble};
 
-const CALLERS: usize = 8;
+pub(super) const CALLERS: usize = 8;
 
 /// Before each kill so many more have been granted.
 const BETWEEN: usize = 50;

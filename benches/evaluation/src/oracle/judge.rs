@@ -27,12 +27,11 @@ pub fn judge(world: &World, wish: &Wish) -> Verdict {
     let mut verdict = Verdict::default();
     let (mut fits, mut closest) = (Vec::new(), Vec::new());
     for offer in &world.offers {
-        if wish.target.as_ref().is_some_and(|target| *target != offer.id) {
-            continue;
-        }
         let available = available(world, offer);
         let price = charge_in(world, wish, offer).map(|charge| price(charge, wanted));
         match lack(wish, offer, wanted, available, price) {
+            // Of those that nobody asked for, only what they would cost is of interest.
+            Some(_) if !is_considered(wish, offer) => {}
             Some(lack) => {
                 let part = part_there(wanted, available);
                 closest.push((class(&lack), Reverse(part), offer.id.clone()));
@@ -51,7 +50,8 @@ pub fn judge(world: &World, wish: &Wish) -> Verdict {
     verdict.closest = closest.into_iter().map(|(.., id)| id).collect();
     let prices: Vec<i128> = fits.iter().filter_map(|fit| fit.price).collect();
     let range = prices.iter().min().copied().zip(prices.iter().max().copied());
-    let scored = fits.iter().map(|fit| {
+    let considered = fits.iter().filter(|fit| is_considered(wish, fit.offer));
+    let scored = considered.map(|fit| {
         let (value, out_of) = score(wish, wanted, fit, range);
         let points = value * 10_000 / out_of;
         verdict
@@ -63,6 +63,10 @@ pub fn judge(world: &World, wish: &Wish) -> Verdict {
     });
     verdict.target = scored.max().map(|(.., Reverse(id))| id.clone());
     verdict
+}
+
+fn is_considered(wish: &Wish, offer: &Offer) -> bool {
+    wish.target.as_ref().is_none_or(|target| *target == offer.id)
 }
 
 /// allocatable − allocated − what others were promised and do not use yet.
@@ -224,6 +228,18 @@ mod tests {
             ("82.50", "60.15")
         );
         assert_eq!(verdict.target.as_deref(), Some("cheap"));
+    }
+
+    #[test]
+    fn a_target_has_the_score_that_it_has_among_all() {
+        let two = world(vec![
+            offer("cheap", "8", "64Gi", Some("0.1")),
+            offer("dear", "64", "64Gi", Some("0.2")),
+        ]);
+        let target = Some("dear".to_owned());
+        let verdict = judge(&two, &Wish { target, ..wish("2", "16Gi", Some("balanced")) });
+        assert_eq!(verdict.fitting, BTreeMap::from([("dear".to_owned(), "60.15".to_owned())]));
+        assert_eq!(verdict.target.as_deref(), Some("dear"));
     }
 
     #[test]

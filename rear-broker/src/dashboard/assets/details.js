@@ -32,7 +32,7 @@ export function cluster(main, { id, events, now }) {
     const cost = told?.cost && `${told.cost.cpuCost} for a core, ${told.cost.memoryCost} for a GiB, an hour, in ${told.cost.currency}`;
     fill(content,
       facts([["State", badge(row.state)], ["Name", row.name], ["Score", row.score ?? ""], ["Last heard", row.receivedAt ? distance(row.receivedAt, now()) : "never"], ["Labels", labels], ["Cost", cost ?? ""]]),
-      h("ul", { class: "cards" }, bars),
+      h("section", {}, h("h2", {}, "How much it has"), bars.length ? h("ul", { class: "cards" }, bars) : h("p", { class: "faint" }, "It has not advertised.")),
       h("section", {}, h("h2", {}, "Lends"), table("Live promises of this cluster", reservationColumns(now), side("targetClusterID"), "It lends nothing.")),
       h("section", {}, h("h2", {}, "Borrows"), table("Live promises to this cluster", reservationColumns(now), side("requesterID"), "It borrows nothing.")),
       h("section", {}, h("h2", {}, "What happened"), feed(events, (event) => event.clusterID === id || event.reservation?.requesterID === id || event.reservation?.targetClusterID === id)));

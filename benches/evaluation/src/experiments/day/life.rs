@@ -12,13 +12,16 @@ use rear_store::{Answer, Commit, RedbJournal, Store, SubmitError, View};
 use super::STEP_SECONDS;
 use super::clock::Hands;
 use crate::checks::{Made, beyond, living};
-use crate::stage::Trouble;
+use crate::stage;
 
 const GIB: u64 = 1 << 30;
 
-/// Of a thousand steps: the broker is restarted; its clock is set back.
-const RESTARTS: u64 = 4;
-const CLOCK_SET: u64 = 10;
+/// How often the machine of the broker is in trouble, in steps.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Trouble {
+    pub(super) restart_every: usize,
+    pub(super) clock_set_every: usize,
+}
 
 /// An ended promise may live on for so long: ends are done in portions.
 const MOMENTS: i64 = 3 * STEP_SECONDS * 1_000_000_000;
@@ -68,6 +71,7 @@ pub(super) struct Life {
     pub(super) clock: Hands,
     file: PathBuf,
     store: Option<Store>,
+    trouble: Trouble,
     pub(super) chance: Chance,
     pub(super) members: Vec<Member>,
     pub(super) made: BTreeMap<u128, Made>,
@@ -78,7 +82,12 @@ pub(super) struct Life {
 }
 
 impl Life {
-    pub(super) fn begin(clusters: usize, seed: u64, file: PathBuf) -> Result<Self, Trouble> {
+    pub(super) fn begin(
+        clusters: usize,
+        seed: u64,
+        file: PathBuf,
+        trouble: Trouble,
+    ) -> Result<Self, stage::Trouble> {
         let mut chance = Chance::new(seed, 9);
         let member = |number| {
             let cores = 4_u64 << chance.between(0, 4);
@@ -92,6 +101,7 @@ impl Life {
             clock: Hands::start(),
             file,
             store: None,
+            trouble,
             chance,
             members,
             made: BTreeMap::new(),
@@ -125,7 +135,7 @@ impl Life {
     }
 
     /// As after a stop or a crash: what was acknowledged is in the file.
-    fn restart(&mut self) -> Result<(), Trouble> {
+    fn restart(&mut self) -> Result<(), stage::Trouble> {
         self.store = None;
         let journal = RedbJournal::open(&self.file, Commit::TwoPhase).map_err(other)?;
         let store = Store::start(journal, Policy::default(), self.clock.clone()).map_err(other)?;
@@ -134,13 +144,13 @@ impl Life {
     }
 
     /// One step of everyone's life. What is wrong after it.
-    pub(super) fn step(&mut self, step: usize) -> Result<Vec<String>, Trouble> {
+    pub(super) fn step(&mut self, step: usize) -> Result<Vec<String>, stage::Trouble> {
         self.clock.pass(STEP_SECONDS);
-        if self.thousandths(CLOCK_SET) {
+        if step % self.trouble.clock_set_every == 1 {
             self.clock.set_by(-STEP_SECONDS / 2);
             self.count("clock set back");
         }
-        if self.thousandths(RESTARTS) {
+        if step % self.trouble.restart_every == 1 {
             self.restart()?;
             self.count("restarts");
         }
@@ -268,6 +278,6 @@ pub(super) fn resources(amounts: [u64; 4]) -> Resources {
     Resources::from_amounts(amounts).unwrap_or_default()
 }
 
-fn other(error: impl std::error::Error) -> Trouble {
-    Trouble::Other(error.to_string())
+fn other(error: impl std::error::Error) -> stage::Trouble {
+    stage::Trouble::Other(error.to_string())
 }

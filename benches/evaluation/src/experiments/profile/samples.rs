@@ -29,7 +29,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
         ],
     ),
     ("HTTP", &["hyper", "h2::", "http::", "httparse", "http_body"]),
-    ("threads and timers (tokio)", &["tokio::", "mio::", "parking_lot", "futures"]),
+    ("tokio (threads and timers)", &["tokio::", "mio::", "parking_lot", "futures"]),
     ("logs", &["tracing", "jiff"]),
 ];
 
@@ -50,7 +50,7 @@ impl Sample {
         let name = self.symbol.trim_start_matches(['<', '&', '_']);
         let of =
             LAYERS.iter().find(|(_, starts)| starts.iter().any(|start| name.starts_with(start)));
-        of.map_or("memory and the rest", |(layer, _)| layer)
+        of.map_or("other (memory and the rest)", |(layer, _)| layer)
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(names[0], ("finish_task_switch.isra.0", "Linux"));
         assert_eq!(names[1].1, "ledger (rear-store, redb)");
         assert_eq!(names[2].0, "redb::tree_store::btree::insert");
-        assert_eq!(names[3].1, "memory and the rest");
+        assert_eq!(names[3].1, "other (memory and the rest)");
     }
 
     #[test]
