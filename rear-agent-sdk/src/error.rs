@@ -116,6 +116,12 @@ pub enum Error {
     /// What was remembered is from before a restore of the broker: list again.
     #[error("the broker's ledger was restored since: list again")]
     Restored,
+    /// The broker speaks to clusters in another way than this transport.
+    #[error("the broker is not reached this way: {detail}")]
+    OtherTransport {
+        /// In the broker's words, or what is missing where it should be.
+        detail: String,
+    },
     /// The answer is not one that a broker gives.
     #[error("the answer cannot be understood: {detail}")]
     Garbage {
@@ -197,6 +203,7 @@ impl Error {
             | Self::Refused(_)
             | Self::NotFound { .. }
             | Self::Restored
+            | Self::OtherTransport { .. }
             | Self::Garbage { .. }
             | Self::Unsupported { .. }
             | Self::OutcomeUnknown { .. }
@@ -262,6 +269,9 @@ impl Error {
             Self::Refused(_) => "See the reasons; ask for less, for something else, or later.",
             Self::NotFound { .. } => "Check the id, and that it belongs to this cluster.",
             Self::Restored => "List again and go on from there.",
+            Self::OtherTransport { .. } => {
+                "Use the transport that the broker serves (its --broker-interface), or have it serve this one too."
+            }
             Self::Garbage { .. } => {
                 "Check that the address is a broker's and not another server's."
             }

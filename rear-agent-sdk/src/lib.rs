@@ -68,6 +68,7 @@
 //! # Features
 //!
 //! - `http` (on unless it is turned off): the transport over HTTPS. Without it, neither TLS nor an HTTP client is built.
+//! - `kubernetes`: the transport over custom resources on a broker cluster.
 //! - `testing`: a communicator that answers from a script, and the contract suite that every transport passes.
 
 pub mod agent;
@@ -79,6 +80,8 @@ mod handler;
 #[cfg(feature = "http")]
 pub mod http;
 mod jitter;
+#[cfg(feature = "kubernetes")]
+pub mod kubernetes;
 mod recovery;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -92,6 +95,8 @@ pub use error::{Chain, Error, Refused, Source};
 pub use handler::{InstructionHandler, Keeping, NotKept};
 #[cfg(feature = "http")]
 pub use http::HttpCommunicator;
+#[cfg(feature = "kubernetes")]
+pub use kubernetes::KubernetesCommunicator;
 pub use rear_engine::duration;
 pub use rear_engine::{Dimension, Duration as Length, Resources};
 pub use recovery::is_recovering;

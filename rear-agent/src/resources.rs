@@ -7,11 +7,9 @@
 #![allow(clippy::duplicated_attributes)]
 
 pub mod advertisement;
-pub mod conditions;
 pub mod provider_instruction;
 pub mod reservation_instruction;
 pub mod resource_request;
-mod schema;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
@@ -19,10 +17,10 @@ use kube::CustomResourceExt;
 pub use advertisement::{
     Advertisement, AdvertisementSpec, AdvertisementStatus, AmountsOf, CostTexts, OwnResources,
 };
-pub use conditions::{Condition, Truth, set_condition};
 pub use provider_instruction::{
     ProviderInstruction, ProviderInstructionSpec, ProviderInstructionStatus,
 };
+pub use rear_api::resources::{Condition, Truth, set_condition};
 pub use reservation_instruction::{
     ReservationInstruction, ReservationInstructionSpec, ReservationInstructionStatus,
 };

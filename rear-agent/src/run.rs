@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use kube::{Api, Client};
 use rear_agent_sdk::communicator::ClusterId;
-use rear_agent_sdk::{Agent, BrokerCommunicator, Error, HttpCommunicator, Schedule};
+use rear_agent_sdk::{
+    Agent, BrokerCommunicator, Error, HttpCommunicator, KubernetesCommunicator, Schedule,
+};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -68,11 +70,8 @@ pub enum RunError {
 
 /// Runs until a signal, or until it cannot go on.
 pub async fn run(options: Options) -> Result<(), RunError> {
-    let broker = broker(&options)?;
-    let certificate = match &broker {
-        Some(broker) => Some(broker.cluster().map_err(RunError::Broker)?),
-        None => None,
-    };
+    let way = Way::of(&options)?;
+    let certificate = way.certificate()?;
     let config = kube::Config::infer().await.map_err(RunError::NoCluster)?;
     let client = Client::try_from(config).map_err(RunError::Client)?;
     let metrics = Arc::new(Metrics::default());
@@ -88,6 +87,7 @@ pub async fn run(options: Options) -> Result<(), RunError> {
         None => identity::of_kubernetes(client.clone()).await?,
     };
     info!(%cluster, "speaks for this cluster");
+    let broker = way.open(&cluster).await?;
     let work = async {
         let mut lost = None;
         if options.leader_elect {
@@ -127,32 +127,72 @@ async fn stop() -> Result<(), RunError> {
     Ok(())
 }
 
-fn broker(options: &Options) -> Result<Option<Arc<HttpCommunicator>>, RunError> {
-    match options.broker_transport {
-        Transport::None if !options.broker_kubeconfig.is_empty() => Err(NO_KUBERNETES),
-        Transport::Kubernetes => Err(NO_KUBERNETES),
-        Transport::None => Ok(None),
-        Transport::Http if options.broker_url.is_empty() || options.broker_cert_path.is_empty() => {
-            let needed = "--broker-transport=http needs --broker-url and --broker-cert-path";
-            Err(RunError::Flags(needed))
+/// How the broker is reached, if there is one.
+enum Way {
+    Nowhere,
+    Http(Arc<HttpCommunicator>),
+    Kubernetes { kubeconfig: PathBuf, namespace: String },
+}
+
+impl Way {
+    fn of(options: &Options) -> Result<Self, RunError> {
+        let has_kubeconfig = !options.broker_kubeconfig.is_empty();
+        match options.broker_transport {
+            Transport::None if !has_kubeconfig => Ok(Self::Nowhere),
+            Transport::Kubernetes if !has_kubeconfig => {
+                let needed = "--broker-transport=kubernetes needs --broker-kubeconfig";
+                Err(RunError::Flags(needed))
+            }
+            // As in the earlier system, the kubeconfig alone says so too.
+            Transport::None | Transport::Kubernetes => Ok(Self::Kubernetes {
+                kubeconfig: PathBuf::from(&options.broker_kubeconfig),
+                namespace: options.broker_namespace.clone(),
+            }),
+            Transport::Http
+                if options.broker_url.is_empty() || options.broker_cert_path.is_empty() =>
+            {
+                let needed = "--broker-transport=http needs --broker-url and --broker-cert-path";
+                Err(RunError::Flags(needed))
+            }
+            Transport::Http => {
+                let folder = PathBuf::from(&options.broker_cert_path);
+                let broker = HttpCommunicator::new(&options.broker_url, folder);
+                broker.map(|broker| Self::Http(Arc::new(broker))).map_err(RunError::Broker)
+            }
         }
-        Transport::Http => {
-            let folder = PathBuf::from(&options.broker_cert_path);
-            let broker = HttpCommunicator::new(&options.broker_url, folder);
-            broker.map(|broker| Some(Arc::new(broker))).map_err(RunError::Broker)
+    }
+
+    /// The cluster that a certificate names, where there is one.
+    fn certificate(&self) -> Result<Option<ClusterId>, RunError> {
+        match self {
+            Self::Http(broker) => broker.cluster().map(Some).map_err(RunError::Broker),
+            Self::Nowhere | Self::Kubernetes { .. } => Ok(None),
+        }
+    }
+
+    async fn open(
+        self,
+        cluster: &ClusterId,
+    ) -> Result<Option<Arc<dyn BrokerCommunicator>>, RunError> {
+        match self {
+            Self::Nowhere => Ok(None),
+            Self::Http(broker) => Ok(Some(broker)),
+            Self::Kubernetes { kubeconfig, namespace } => {
+                let cluster = cluster.clone();
+                let broker =
+                    KubernetesCommunicator::connect(Some(&kubeconfig), &namespace, cluster).await;
+                Ok(Some(Arc::new(broker.map_err(RunError::Broker)?)))
+            }
         }
     }
 }
-
-const NO_KUBERNETES: RunError =
-    RunError::Flags("--broker-transport=kubernetes is not there yet: use --broker-transport=http");
 
 /// What the parts are made of.
 struct Parts<'a> {
     options: &'a Options,
     client: Client,
     cluster: ClusterId,
-    broker: Option<Arc<HttpCommunicator>>,
+    broker: Option<Arc<dyn BrokerCommunicator>>,
     metrics: Arc<Metrics>,
 }
 
@@ -160,7 +200,6 @@ impl Parts<'_> {
     /// All parts, until one ends.
     async fn run(self, ready: watch::Sender<bool>) -> Result<(), RunError> {
         let Self { options, client, cluster, broker, metrics } = self;
-        let broker = broker.map(|broker| broker as Arc<dyn BrokerCommunicator>);
         let tracked = Tracked::with_devices(options.gpu_resources.clone());
         let that_count =
             if options.count_unready_nodes { NodesThatCount::All } else { NodesThatCount::Usable };

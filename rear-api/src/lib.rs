@@ -37,4 +37,6 @@ pub mod moment;
 pub mod page;
 pub mod problem;
 pub mod reservation;
+#[cfg(feature = "resources")]
+pub mod resources;
 pub mod revision;

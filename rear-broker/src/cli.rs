@@ -59,6 +59,8 @@ enum Command {
     Compact(Compact),
     /// Print the description of the API (OpenAPI 3.1, JSON)
     Openapi,
+    /// Print the definitions of the custom resources (YAML), for `kubectl apply -f -`
+    Crds,
     /// Print a script that completes command lines, for a shell
     Completion(Completion),
     /// Write manual pages
@@ -158,6 +160,7 @@ fn command(command: Command) -> Result<Said, Failure> {
         Command::ConfirmClock(confirm) => confirm.run(),
         Command::Compact(compact) => compact.run(),
         Command::Openapi => description(),
+        Command::Crds => definitions(),
         Command::Completion(completion) => Ok(completion.run()),
         Command::Man(man) => man.run(),
     }
@@ -168,6 +171,11 @@ fn description() -> Result<Said, Failure> {
         Ok(text) => Ok(Said::done(text + "\n")),
         Err(error) => Err(Failure::new(error, exit::OTHER)),
     }
+}
+
+fn definitions() -> Result<Said, Failure> {
+    let text = rear_api::resources::definitions_as_yaml();
+    text.map(Said::done).map_err(|error| Failure::new(error, exit::OTHER))
 }
 
 fn now() -> Timestamp {

@@ -22,6 +22,7 @@ use crate::administrator::CallError;
 use crate::cli::{Failure, exit};
 use crate::config::ConfigErrors;
 use crate::dev::DevError;
+use crate::kubernetes::KubernetesError;
 use crate::ledger::LedgerError;
 use crate::pki::PkiError;
 use crate::serve::ServeError;
@@ -43,7 +44,11 @@ impl From<ServeError> for Failure {
             ServeError::Certificates(_) => exit::CONFIGURATION,
             ServeError::Listen { .. } => exit::ADDRESS,
             ServeError::Clock(_) => exit::CLOCK,
-            ServeError::Signals(_) | ServeError::Log(_) => exit::OTHER,
+            ServeError::Kubernetes(KubernetesError::Claim(_) | KubernetesError::Ledger(_)) => {
+                exit::DATA
+            }
+            ServeError::Kubernetes(_) => exit::CONFIGURATION,
+            ServeError::Signals(_) | ServeError::Log(_) | ServeError::Lease(_) => exit::OTHER,
         };
         Self::new(error, code)
     }

@@ -77,7 +77,7 @@ pub async fn run(wanted: Wanted, now: Timestamp) -> Result<(), DevError> {
     let log = Log::start(&loaded.config).map_err(ServeError::from)?;
     let mut config = loaded.config;
     let signals = Signals::listen()?;
-    let house = House::build(&config, log).await?;
+    let mut house = House::build(&config, log).await?;
     let issued = Layout::of(place.path()).issued();
     let url = format!("https://localhost:{}", house.addresses.api.port());
     let mut fleet = Fleet::builder(url.as_str(), &issued).clusters(wanted.clusters).churn(CHURN);

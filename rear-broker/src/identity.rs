@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use rear_api::resources::names::NOBODY;
 use rear_engine::{Actor, ClusterId};
 use thiserror::Error;
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
@@ -58,6 +59,9 @@ pub enum IdentityError {
         "the certificate's common name is not the id of a cluster: 1 to 63 lower case letters, digits, `-` and `.`"
     )]
     NotAnId,
+    /// A common name that stands for those who ask without a name.
+    #[error("the certificate's common name is one that no cluster may have")]
+    Reserved,
     /// Several URIs of the form `spiffe://…/cluster/ID`.
     #[error("the certificate has several URIs that name a cluster")]
     SeveralUris,
@@ -98,6 +102,9 @@ fn common_name(certificate: &X509Certificate<'_>) -> Result<ClusterId, IdentityE
     let names: Vec<_> = certificate.subject().iter_common_name().collect();
     let [name] = names[..] else { return Err(IdentityError::CommonNames(names.len())) };
     let text = name.as_str().map_err(|_| IdentityError::NotAnId)?;
+    if text == NOBODY {
+        return Err(IdentityError::Reserved);
+    }
     text.parse().map_err(|_| IdentityError::NotAnId)
 }
 

@@ -7,6 +7,8 @@
 //! An operator decides by [`config`], which [`reload`] looks at again; [`log`](mod@log) and [`audit`] tell what happens, [`metrics`]
 //! count it.
 //!
+//! [`kubernetes`] is the other way in: custom resources on a broker cluster.
+//!
 //! [`cli`] is the command line, with a file in [`commands`] for each command; [`pki`] is the operator's own authority. [`dev`] starts all of it with a simulated
 //! fleet.
 
@@ -23,6 +25,7 @@ pub mod dev;
 mod files;
 mod freshness;
 pub mod identity;
+pub mod kubernetes;
 pub mod ledger;
 pub mod limits;
 pub mod listen;

@@ -19,11 +19,11 @@ use axum::Router;
 use axum::routing::{get, post};
 use rear_api::problem::{Code, Names, Problem};
 use rear_engine::{Command, Duration};
-use rear_store::{Answer, Store};
+use rear_store::{Answer, Store, SubmitError};
 use tokio::sync::{Semaphore, oneshot, watch};
 
 use crate::answer::Failure;
-use crate::audit::Audit;
+use crate::audit::{Audit, Record};
 use crate::caller::Caller;
 use crate::certificates::Certificates;
 use crate::limits::RateLimit;
@@ -66,6 +66,8 @@ pub struct Broker {
     snapshots: Arc<Semaphore>,
     audit: Audit,
     request_ids: RequestIds,
+    /// Clusters speak through another interface.
+    for_administrators_only: bool,
 }
 
 impl Broker {
@@ -94,7 +96,14 @@ impl Broker {
             snapshots,
             audit,
             request_ids,
+            for_administrators_only: false,
         }
+    }
+
+    /// Whether clusters speak through another interface: then only administrators are answered over HTTP.
+    #[must_use]
+    pub fn for_administrators_only(self, only: bool) -> Self {
+        Self { for_administrators_only: only, ..self }
     }
 
     /// Lets a caller in: not too often, and as a sign of its life.
@@ -103,6 +112,11 @@ impl Broker {
             self.metrics.rate_limited();
             Failure::later(Problem::new(Code::TooMany, "too many requests: slow down"), wait)
         })?;
+        if self.for_administrators_only && !caller.is_administrator() {
+            let detail = "this broker speaks to clusters through custom resources on its Kubernetes cluster, not over \
+                          HTTP: use --broker-transport=kubernetes, or have it started with --broker-interface=http,kubernetes";
+            return Err(Problem::new(Code::OtherInterface, detail).into());
+        }
         if !caller.is_administrator() && !self.heard_lately(caller) {
             // Nobody waits for it, and the next sign will do if this one is lost.
             let cluster = caller.id().clone();
@@ -121,14 +135,23 @@ impl Broker {
 
     /// Decides a command and waits until the decision is durable.
     pub async fn submit(&self, command: Command) -> Result<Answer, Failure> {
+        self.decide(command).await.map_err(|error| Failure::of(&error, self.names))
+    }
+
+    /// The same, with the store's own words for what went wrong.
+    pub async fn decide(&self, command: Command) -> Result<Answer, SubmitError> {
         let (reply, answer) = oneshot::channel();
         self.store.submit_with(command, move |outcome| {
             // Whoever asked may be gone by now; what was decided stays.
             drop(reply.send(outcome));
         });
-        let stopped = || Problem::new(Code::NotReady, "the store has stopped");
-        let outcome = answer.await.map_err(|_| stopped())?;
-        outcome.map_err(|error| Failure::of(&error, self.names))
+        let stopped = |_| Err(SubmitError::Stopped("its writer is gone".to_owned()));
+        answer.await.unwrap_or_else(stopped)
+    }
+
+    /// Tells the audit log who wanted what by another way than a request.
+    pub fn tell_audit(&self, record: &Record) {
+        self.audit.tell(record);
     }
 
     /// Takes an advertisement. Most say nothing new: nobody waits for these.

@@ -1,6 +1,7 @@
 //! `rear-broker serve`: from a configuration to a broker that answers, and to its end.
 
 mod doors;
+mod lead;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,14 +12,15 @@ use rear_engine::Timestamp;
 use rear_store::clock::{Clock, SystemClock};
 use thiserror::Error;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
 use tracing::{error, info, warn};
 
 use crate::audit::{Audit, AuditError};
 use crate::config::{Config, ConfigErrors, Loaded};
 use crate::files::raise_limit;
-use crate::ledger::{self, LedgerError};
+use crate::kubernetes::{self, Held, KubernetesError, LeaseError};
+use crate::ledger::LedgerError;
 use crate::limits::{MAX_CONNECTIONS, MAX_OPERATORS};
 use crate::listen::Listener;
 use crate::log::{Log, LogError};
@@ -78,6 +80,12 @@ pub enum ServeError {
     /// Signals cannot be received.
     #[error("signals cannot be received")]
     Signals(#[source] std::io::Error),
+    /// The Kubernetes interface cannot be served.
+    #[error("the Kubernetes interface cannot be served")]
+    Kubernetes(#[from] KubernetesError),
+    /// It is not this copy's turn, or not any more.
+    #[error("this copy cannot lead")]
+    Lease(#[from] LeaseError),
     /// The store has stopped while the broker ran: a restart recovers.
     #[error(
         "the store has stopped: {0}; what was acknowledged is on the disk: set right what is wrong and start again"
@@ -94,7 +102,12 @@ where
     warn_about(&loaded);
     let mut config = loaded.config;
     let signals = Signals::listen()?;
-    let house = House::build(&config, log).await?;
+    let mut signals = signals;
+    let held = tokio::select! {
+        held = lead::turn(&config) => held?,
+        () = signals.to_stop() => return Ok(()),
+    };
+    let mut house = House::build_in_turn(&config, log, held).await?;
     let supervisor = Supervisor::of_this_process();
     supervisor.ready();
     let reason = house.stay_open(signals, &mut config, again, &supervisor).await;
@@ -106,7 +119,7 @@ where
 
 /// What is allowed, and probably not meant.
 fn warn_about(loaded: &Loaded) {
-    if loaded.config.leader_elect {
+    if loaded.config.leader_elect && !loaded.config.broker_interface.kubernetes {
         warn!("leader-elect means nothing with the http interface");
     }
     for name in &loaded.unknown_variables {
@@ -125,32 +138,41 @@ pub(crate) struct House {
     over: watch::Sender<bool>,
     api: JoinHandle<()>,
     others: Vec<JoinHandle<()>>,
+    /// Why it cannot go on, told by what runs beside the API.
+    failures: mpsc::Receiver<ServeError>,
 }
 
 impl House {
     pub(crate) async fn build(config: &Config, log: Log) -> Result<Self, ServeError> {
+        Self::build_in_turn(config, log, None).await
+    }
+
+    /// The same for a copy that holds the Lease, if there is one.
+    async fn build_in_turn(
+        config: &Config,
+        log: Log,
+        held: Option<Held>,
+    ) -> Result<Self, ServeError> {
         raise_limit();
         check_clock(SystemClock::default().read().wall)?;
         let certificates = config.certificates();
         let administrators = Arc::new(config.administrators());
         let trust = Arc::new(Trust::new(Credentials::read(&certificates)?));
         let audit = Audit::open(config.audit_log.as_deref())?;
-        let settled = config.clone();
-        // Reading a large ledger, or waiting for etcd, holds up nobody else.
-        let opened = tokio::task::spawn_blocking(move || ledger::open(&settled)).await;
-        let store = opened.map_err(|_| ServeError::NotOpened)??;
+        let store = lead::open_in_turn(config, held.is_some()).await?;
         let metrics = Arc::new(Metrics::new());
         metrics.certificate_expires(trust.credentials().expires_at);
         let (stop, stopping) = watch::channel(false);
         let (over, is_over) = watch::channel(false);
-        let broker = Arc::new(Broker::new(
+        let broker = Broker::new(
             store,
             config.names(),
             metrics.clone(),
             stopping.clone(),
             config.rate_limit(),
             audit.clone(),
-        ));
+        );
+        let broker = Arc::new(broker.for_administrators_only(!config.broker_interface.http));
         metrics.watch(&broker, config.metrics_per_cluster);
         let doors = Doors::open(config).await?;
         let addresses = doors.addresses(config.address());
@@ -176,15 +198,17 @@ impl House {
         let watching =
             watch_certificates(trust.clone(), certificates, metrics, reload_certificates.clone());
         others.extend([tokio::spawn(watching), tokio::spawn(tidy(broker.clone()))]);
+        let (fail, failures) = mpsc::channel(2);
+        others.extend(serve_resources(config, &broker, held, fail));
         addresses.tell(&config.data);
         let api = tokio::spawn(api.run());
         let changeable = Changeable { broker, log, audit };
-        Ok(Self { addresses, changeable, reload_certificates, stop, over, api, others })
+        Ok(Self { addresses, changeable, reload_certificates, stop, over, api, others, failures })
     }
 
     /// Until a signal, or the end of the store.
     pub(crate) async fn stay_open<F>(
-        &self,
+        &mut self,
         mut signals: Signals,
         config: &mut Config,
         again: F,
@@ -193,7 +217,8 @@ impl House {
     where
         F: Fn() -> Result<Loaded, ConfigErrors>,
     {
-        let broker = &self.changeable.broker;
+        let Self { changeable, reload_certificates, failures, .. } = self;
+        let broker = &changeable.broker;
         let mut health = broker.store.health();
         let mut alive = std::pin::pin!(supervisor.keep_alive(broker));
         loop {
@@ -201,9 +226,10 @@ impl House {
                 _ = signals.terminate.recv() => return Ok(()),
                 _ = signals.interrupt.recv() => return Ok(()),
                 _ = signals.hang_up.recv() => {
-                    self.reload_certificates.notify_one();
-                    self.changeable.take(config, again()).await;
+                    reload_certificates.notify_one();
+                    changeable.take(config, again()).await;
                 }
+                Some(failure) = failures.recv() => return Err(failure),
                 failed = health.wait_for(|health| health.failure.is_some()) => {
                     let why = failed.ok().and_then(|health| health.failure.clone());
                     return Err(ServeError::Stopped(why.unwrap_or_default()));
@@ -243,6 +269,38 @@ impl Signals {
             hang_up: listen(SignalKind::hangup())?,
         })
     }
+
+    /// Until one says to stop.
+    async fn to_stop(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// What serves custom resources, if that is wanted, and tells if it cannot go on.
+fn serve_resources(
+    config: &Config,
+    broker: &Arc<Broker>,
+    held: Option<Held>,
+    fail: mpsc::Sender<ServeError>,
+) -> Vec<JoinHandle<()>> {
+    let Some(settings) = config.kubernetes() else { return Vec::new() };
+    let (broker, failed) = (broker.clone(), fail.clone());
+    let serving = tokio::spawn(async move {
+        let serving = async {
+            let client = kubernetes::connect(settings.kubeconfig.as_deref()).await?;
+            kubernetes::serve(client, broker, settings).await
+        };
+        let Err(error) = serving.await;
+        // Nobody waits for it once the broker stops.
+        drop(failed.send(error.into()).await);
+    });
+    let leading = tokio::spawn(async move {
+        drop(fail.send(lead::lost(held).await.into()).await);
+    });
+    vec![serving, leading]
 }
 
 /// The pages: for anyone who is on this machine if only this machine reaches them, else for administrators.

@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::position::{EventId, Position};
 use crate::records::meta::Meta;
 use crate::records::{InvalidField, SealError};
-use crate::rows::{ReadRows, read_all, read_events_after};
+use crate::rows::{ReadRows, read_all, read_events_after, read_meta};
 use crate::shared::{EntryError, Fork};
 
 /// Decisions that become durable together.
@@ -175,6 +175,11 @@ pub trait Reader: Send + Sync {
     /// Everything but the events.
     fn load(&self) -> Result<Contents, JournalError> {
         read_all(&*self.snapshot()?)
+    }
+
+    /// What the ledger knows of itself.
+    fn meta(&self) -> Result<Meta, JournalError> {
+        read_meta(&*self.snapshot()?)
     }
 
     /// The events after one of them, oldest first, at most `limit` of them.

@@ -6,8 +6,10 @@ use crate::failed::Failed;
 use crate::invocation::Invocation;
 
 /// Libraries with features that their users choose, and the combinations of them.
-const COMBINATIONS: &[(&str, &[&str])] =
-    &[("rear-agent-sdk", &["", "http", "testing", "http,testing"])];
+const COMBINATIONS: &[(&str, &[&str])] = &[(
+    "rear-agent-sdk",
+    &["", "http", "kubernetes", "testing", "http,testing", "http,kubernetes,testing"],
+)];
 
 /// Checks, and does not build: what is wrong with a combination is found by the compiler's first half.
 pub(crate) fn run(root: &Path) -> Result<(), Failed> {

@@ -122,6 +122,16 @@ pub(crate) const ALL: &[Suite] = &[
         commands: |_| one_command(&testbed_tests("whole_clusters::")),
     },
     Suite {
+        name: "resources",
+        shows: "the broker's Kubernetes interface on real API servers: manifests, both sides, kills",
+        requirement: testbed::api_server_is_there,
+        commands: |_| {
+            one_command(
+                "cargo test --locked --package rear-broker --features clusters --test resources",
+            )
+        },
+    },
+    Suite {
         name: "agent",
         shows: "the Kubernetes agent on real API servers: requests, promises, peering, kills",
         requirement: testbed::api_server_with_definitions_is_there,

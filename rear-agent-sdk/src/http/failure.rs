@@ -133,6 +133,7 @@ pub(super) fn refusal(
         (404, Some(Code::NotFound)) | (405 | 501, _) => Error::Unsupported { operation },
         (404, _) => Error::NotFound { detail },
         (410, _) => Error::Restored,
+        (421, _) => Error::OtherTransport { detail },
         (429, _) => Error::Busy { detail, retry_after },
         (408 | 500..=599, _) => Error::Unavailable { status, detail, retry_after },
         (400..=499, _) => {

@@ -27,10 +27,15 @@ struct Process {
 
 impl Broker {
     pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// With these flags; a restart is without them.
+    pub(crate) fn start_with(flags: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let authority = Authority::new();
         authority.server().write(&folder.path().join("certs"), &authority);
-        let process = spawn(folder.path(), "data");
+        let process = spawn_with(folder.path(), "data", flags);
         Self { folder, authority, address: process.address, process }
     }
 
@@ -102,8 +107,13 @@ impl Drop for Process {
 }
 
 fn spawn(folder: &Path, data: &str) -> Process {
+    spawn_with(folder, data, &[])
+}
+
+fn spawn_with(folder: &Path, data: &str, flags: &[&str]) -> Process {
     let mut child = Command::new(program())
         .arg("serve")
+        .args(flags)
         .arg("--data")
         .arg(folder.join(data))
         .arg("--http-cert-path")

@@ -6,8 +6,7 @@ use rear_api::amounts::{QuantityText, ResourceList};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::conditions::Condition;
-use super::schema;
+use rear_api::resources::{Condition, schema};
 
 /// What this cluster says of itself. The agent writes it.
 #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]

@@ -4,8 +4,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::conditions::Condition;
-use super::schema;
+use rear_api::resources::{Condition, schema};
 
 /// Another cluster keeps capacity aside for this one: use it. The agent writes it.
 #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::conditions::Condition;
-use super::schema;
+use rear_api::resources::{Condition, schema};
 
 /// A wish for capacity in another cluster. A user writes it; the agent answers in its status.
 #[derive(

@@ -41,7 +41,7 @@ fn flags_that_cannot_work_are_refused_with_a_reason() {
     let said = refused(&Start::alone(&site).flag("--broker-transport=http"));
     assert!(said.contains("--broker-url"), "{said}");
     let said = refused(&Start::alone(&site).flag("--broker-transport=kubernetes"));
-    assert!(said.contains("not there yet"), "{said}");
+    assert!(said.contains("needs --broker-kubeconfig"), "{said}");
     let nowhere = Start::alone(&site)
         .flag("--broker-transport=http")
         .flag("--broker-url=https://127.0.0.1:1")

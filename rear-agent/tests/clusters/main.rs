@@ -6,6 +6,7 @@
 mod advertisements;
 mod agent;
 mod background;
+mod broker_cluster;
 mod by_hand;
 mod earlier_broker;
 mod flags;

@@ -182,7 +182,7 @@ spec:
     all
 }
 
-fn with_token(server: &ApiServer, token: &str) -> String {
+pub(crate) fn with_token(server: &ApiServer, token: &str) -> String {
     format!(
         "apiVersion: v1
 kind: Config

@@ -80,6 +80,8 @@ codes! {
     OlderIncarnation = "older-incarnation", 410, "The ledger was restored since: list again";
     /// The body is too large.
     TooLarge = "too-large", 413, "The body is too large";
+    /// Clusters reach this broker through another interface.
+    OtherInterface = "other-interface", 421, "The broker does not speak to clusters over HTTP";
     /// The body can be read, and a member of it is wrong.
     Invalid = "invalid", 422, "The request can be read but is not valid";
     /// More is reported as consumed than is allocated.

@@ -11,6 +11,7 @@ mod moments;
 mod pages;
 mod problems;
 mod reservations;
+mod resources;
 mod round_trips;
 mod schemas;
 

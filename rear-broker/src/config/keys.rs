@@ -13,8 +13,8 @@ use rear_engine::price::Currency;
 
 use super::error::{ConfigError, ConfigErrors};
 use super::value::{
-    BrokerInterface, Choice, Durability, EtcdEndpoint, EtcdPrefix, LogFormat, LogLevel, Setting,
-    Shape, Share, Span, StoreKind, Unit, Weighting,
+    BrokerInterface, Choice, Durability, EtcdEndpoint, EtcdPrefix, LogFormat, LogLevel,
+    NamespaceName, ReplacedLedger, Setting, Shape, Share, Span, StoreKind, Unit, Weighting,
 };
 use super::{Found, Place, Values};
 use crate::operations::BindAddress;
@@ -106,7 +106,7 @@ keys! {
     data: PathBuf = "data" "DIR" None, AtRestart;
     /// Where what is decided becomes durable: redb, a file in DATA of this broker alone, or etcd, a journal that several brokers share
     store: StoreKind = "store" "STORE" Some("redb"), AtRestart;
-    /// The address of a node of etcd, as https://etcd-1:2379; may be repeated, the preferred one first
+    /// The address of a node of etcd, such as `https://etcd-1:2379`; may be repeated, the preferred one first
     etcd_endpoints: Vec<EtcdEndpoint> = "etcd-endpoints" "URL" None, AtRestart;
     /// What the keys of the ledger in etcd begin with
     etcd_prefix: EtcdPrefix = "etcd-prefix" "PREFIX" Some("/rear"), AtRestart;
@@ -128,10 +128,16 @@ keys! {
     health_probe_bind_address: BindAddress = "health-probe-bind-address" "ADDRESS" Some(":8081"), AtRestart;
     /// Where the pages for operators are: on loopback for anyone on this machine, elsewhere over TLS for administrators
     operations_bind_address: BindAddress = "operations-bind-address" "ADDRESS" Some("127.0.0.1:8082"), AtRestart;
-    /// Through what clusters speak to the broker: http. The kubernetes of the earlier system is not in this build
+    /// Through what clusters speak to the broker: http, kubernetes, which is custom resources on a broker cluster, or http,kubernetes. Administrators use the HTTP API in any case
     broker_interface: BrokerInterface = "broker-interface" "INTERFACE" Some("http"), AtRestart;
-    /// Means something with the Kubernetes interface only; otherwise a warning
+    /// Of several copies with the Kubernetes interface, the one that holds a Lease opens the ledger and serves; the others wait
     leader_elect: bool = "leader-elect" "BOOL" Some("false"), AtRestart;
+    /// The kubeconfig of the broker cluster, for the Kubernetes interface; without it KUBECONFIG, or the service account of the pod
+    kubeconfig: Option<PathBuf> = "kubeconfig" "FILE" None, AtRestart;
+    /// A namespace of the broker cluster in which everyone is believed to be who they say they are, as default was in the earlier system: whoever may write there speaks for every cluster. Without it only namespaces count that are bound to a cluster by the label broker.fluidos.eu/cluster
+    shared_namespace: Option<NamespaceName> = "shared-namespace" "NAMESPACE" None, AtRestart;
+    /// The id of a ledger that is lost for good, whose objects on the broker cluster are taken over; any takes over whatever is there
+    kubernetes_replaces_ledger: Option<ReplacedLedger> = "kubernetes-replaces-ledger" "LEDGER" None, AtRestart;
     /// The organisational unit in the certificates of administrators
     administrator_unit: Unit = "administrator-unit" "UNIT" Some("rear-administrators"), AtRestart;
     /// The common name of an administrator's certificate; may be repeated

@@ -10,9 +10,10 @@ use rear_store::settings::{EventRetention, PriorityCaps};
 
 use super::error::{ConfigError, ConfigErrors, Place};
 use super::keys::Config;
-use super::value::{EtcdEndpoint, Span, StoreKind};
+use super::value::{EtcdEndpoint, NamespaceName, Span, StoreKind};
 use super::{Found, Values};
 use crate::identity::Administrators;
+use crate::kubernetes;
 use crate::limits::RateLimit;
 use crate::pki::Layout;
 
@@ -65,6 +66,16 @@ impl Config {
     #[must_use]
     pub fn certificates(&self) -> PathBuf {
         self.http_cert_path.clone().unwrap_or_else(|| Layout::of(&self.data).tls())
+    }
+
+    /// How the Kubernetes interface is served, if it is.
+    #[must_use]
+    pub fn kubernetes(&self) -> Option<kubernetes::Settings> {
+        self.broker_interface.kubernetes.then(|| kubernetes::Settings {
+            kubeconfig: self.kubeconfig.clone(),
+            shared_namespace: self.shared_namespace.clone().map(|NamespaceName(name)| name),
+            replaces: self.kubernetes_replaces_ledger.map(|ledger| ledger.0).unwrap_or_default(),
+        })
     }
 
     /// How administrators are told from clusters.

@@ -17,6 +17,7 @@ use rear_engine::{ClusterId, Duration, Strategy};
 use rear_store::Commit;
 use thiserror::Error;
 
+use crate::kubernetes::Replaces;
 use crate::operations::BindAddress;
 
 pub use shared::{EtcdEndpoint, EtcdPrefix, StoreKind};
@@ -66,6 +67,8 @@ one_text!(
     Share,
     Currency,
     BrokerInterface,
+    NamespaceName,
+    ReplacedLedger,
     LogFormat,
     Durability,
     Choice,
@@ -156,11 +159,14 @@ pub enum ValueError {
     #[error("it is a number of percent, 0 to 100")]
     Share,
     /// Not an interface.
-    #[error("it is http or kubernetes")]
+    #[error("it is http, kubernetes, or http,kubernetes")]
     Interface,
-    /// An interface that is not there.
-    #[error("the Kubernetes interface is not in this build: leave it at http")]
-    Kubernetes,
+    /// Not a namespace.
+    #[error("it is the name of a namespace: 1 to 63 lower case letters, digits and `-`")]
+    Namespace,
+    /// Not a ledger.
+    #[error("it is the id of a ledger, 32 hexadecimal digits, or any")]
+    Ledger,
     /// Not a format.
     #[error("it is auto, text or json")]
     LogFormat,
@@ -225,22 +231,58 @@ impl FromStr for Share {
     }
 }
 
-/// Through what clusters speak to the broker.
+/// Through what clusters speak to the broker: at least one of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BrokerInterface {
+pub struct BrokerInterface {
     /// The HTTP API.
-    Http,
+    pub http: bool,
+    /// Custom resources on a broker cluster.
+    pub kubernetes: bool,
 }
 
 impl FromStr for BrokerInterface {
     type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
-        match text {
-            "http" => Ok(Self::Http),
-            "kubernetes" => Err(ValueError::Kubernetes),
-            _ => Err(ValueError::Interface),
+        let mut interface = Self { http: false, kubernetes: false };
+        for word in text.split(',') {
+            match word {
+                "http" if !interface.http => interface.http = true,
+                "kubernetes" if !interface.kubernetes => interface.kubernetes = true,
+                _ => return Err(ValueError::Interface),
+            }
         }
+        Ok(interface)
+    }
+}
+
+/// A namespace of the broker cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamespaceName(pub String);
+
+impl FromStr for NamespaceName {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let is_name = text.parse::<ClusterId>().is_ok() && !text.contains('.');
+        is_name.then(|| Self(text.to_owned())).ok_or(ValueError::Namespace)
+    }
+}
+
+/// Ledgers whose objects may be taken over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplacedLedger(pub Replaces);
+
+impl FromStr for ReplacedLedger {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        if text == "any" {
+            return Ok(Self(Replaces::Any));
+        }
+        let digits = Some(text).filter(|text| text.len() == 32);
+        let ledger = digits.and_then(|text| u128::from_str_radix(text, 16).ok());
+        ledger.map(|ledger| Self(Replaces::Ledger(ledger))).ok_or(ValueError::Ledger)
     }
 }
 

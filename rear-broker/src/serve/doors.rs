@@ -64,7 +64,7 @@ impl Doors {
     }
 }
 
-async fn bind_for_operators(
+pub(super) async fn bind_for_operators(
     key: &'static str,
     at: BindAddress,
 ) -> Result<Option<TcpListener>, ServeError> {

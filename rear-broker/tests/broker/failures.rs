@@ -96,8 +96,12 @@ fn a_configuration_that_cannot_be_used_ends_with_its_code() {
         "{said}"
     );
     std::fs::remove_file(place.path().join("data/broker.toml")).unwrap();
-    let (code, said) = ends(place.path(), &["--broker-interface", "kubernetes"]);
+    let (code, said) = ends(place.path(), &["--broker-interface", "smoke"]);
     assert_eq!(code, 2, "{said}");
+    let nowhere = ["--broker-interface", "kubernetes", "--kubeconfig", "/nowhere"];
+    let (code, said) = ends(place.path(), &nowhere);
+    assert_eq!(code, 78, "{said}");
+    assert!(said.contains("the kubeconfig /nowhere cannot be used"), "{said}");
 }
 
 #[test]

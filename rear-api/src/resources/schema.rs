@@ -1,4 +1,4 @@
-//! What the API server checks before an agent sees an object.
+//! What the API server checks before anyone sees an object.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
@@ -13,29 +13,34 @@ const QUANTITY: &str =
 const DURATION: &str = r"^([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))*$";
 
 /// A quantity, with or without quotes, as Kubernetes itself takes it.
-pub(super) fn quantity(_: &mut SchemaGenerator) -> Schema {
+#[must_use]
+pub fn quantity(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "x-kubernetes-int-or-string": true, "pattern": QUANTITY })
 }
 
 /// A quantity that was given as a text.
-pub(super) fn quantity_text(_: &mut SchemaGenerator) -> Schema {
+#[must_use]
+pub fn quantity_text(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": QUANTITY, "maxLength": LONGEST_QUANTITY })
 }
 
 /// The same where it may be absent.
-pub(super) fn optional_quantity(generator: &mut SchemaGenerator) -> Schema {
+#[must_use]
+pub fn optional_quantity(generator: &mut SchemaGenerator) -> Schema {
     quantity(generator)
 }
 
 /// The same where it may be absent.
-pub(super) fn optional_quantity_text(_: &mut SchemaGenerator) -> Schema {
+#[must_use]
+pub fn optional_quantity_text(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string", "pattern": QUANTITY, "maxLength": LONGEST_QUANTITY, "nullable": true,
     })
 }
 
 /// A quantity above zero, as a text.
-pub(super) fn positive_quantity(_: &mut SchemaGenerator) -> Schema {
+#[must_use]
+pub fn positive_quantity(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
         "pattern": QUANTITY,
@@ -48,6 +53,32 @@ pub(super) fn positive_quantity(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// A length of time as Go writes it.
-pub(super) fn optional_duration(_: &mut SchemaGenerator) -> Schema {
+#[must_use]
+pub fn optional_duration(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": DURATION, "maxLength": 64, "nullable": true })
+}
+
+/// An object whose members are those of a body of the wire.
+#[must_use]
+pub fn anything(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "object", "nullable": true, "x-kubernetes-preserve-unknown-fields": true })
+}
+
+/// A quantity of which rules can say something: its length is known.
+#[must_use]
+pub fn short_quantity(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "x-kubernetes-int-or-string": true, "pattern": QUANTITY, "maxLength": LONGEST_QUANTITY,
+    })
+}
+
+/// Labels, as many and as long as the engine takes them.
+#[must_use]
+pub fn labels(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "additionalProperties": { "type": "string", "maxLength": 253 },
+        "maxProperties": 64,
+        "nullable": true,
+    })
 }

@@ -48,6 +48,18 @@ pub fn set_condition(conditions: &mut Vec<Condition>, mut new: Condition) {
     }
 }
 
+/// The condition of a name.
+#[must_use]
+pub fn condition<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a Condition> {
+    conditions.iter().find(|known| known.kind == kind)
+}
+
+/// Whether someone says that it is so.
+#[must_use]
+pub fn is_true(conditions: &[Condition], kind: &str) -> bool {
+    condition(conditions, kind).is_some_and(|known| known.status == Truth::True)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

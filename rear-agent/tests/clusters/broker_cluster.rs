@@ -1,0 +1,117 @@
+//! The same agent, whose broker it reaches through custom resources on the broker's cluster.
+
+use std::fs;
+use std::path::PathBuf;
+
+use rear_testbed::{ApiServer, eventually};
+
+use super::agent::Start;
+use super::process::Broker;
+use super::requests::{OBJECT, provider, requester};
+use super::site::{Site, deploy, with_token};
+
+/// The broker's own cluster, with a namespace for each of two clusters.
+struct BrokerCluster {
+    // Before the server, so that it ends first.
+    _broker: Broker,
+    server: ApiServer,
+}
+
+impl BrokerCluster {
+    fn start(clusters: &[&str]) -> Self {
+        let server = ApiServer::start().unwrap();
+        let kubectl = server.kubectl();
+        let folder = deploy("broker");
+        kubectl.run(&["apply", "--server-side", "-k", folder.to_str().unwrap()]).unwrap();
+        let all = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
+        kubectl.run(&all).unwrap();
+        let kubeconfig = token(&server, "rear-broker", "rear-broker");
+        let broker = Broker::start_with(&[
+            "--broker-interface=kubernetes",
+            &format!("--kubeconfig={}", kubeconfig.display()),
+        ]);
+        for cluster in clusters {
+            kubectl.apply(&of_cluster(cluster)).unwrap();
+            let lease = ["get", "lease", "rear-broker", "-n", cluster];
+            eventually(|| kubectl.run(&lease).ok()).expect("the namespace is served");
+        }
+        Self { _broker: broker, server }
+    }
+
+    /// The flags of a cluster's agent.
+    fn agent<'a>(&self, site: &'a Site, cluster: &str) -> Start<'a> {
+        let kubeconfig = token(&self.server, cluster, "agent");
+        Start::alone(site)
+            .flag(&format!("--broker-kubeconfig={}", kubeconfig.display()))
+            .flag(&format!("--broker-namespace={cluster}"))
+            .flag(&format!("--cluster-id={cluster}"))
+    }
+}
+
+/// A kubeconfig with the token of an account.
+fn token(server: &ApiServer, namespace: &str, account: &str) -> PathBuf {
+    let create = ["create", "token", account, "-n", namespace, "--duration=6h"];
+    let token = server.kubectl().run(&create).unwrap();
+    let path = server.folder().join(format!("{namespace}-{account}.kubeconfig"));
+    fs::write(&path, with_token(server, token.trim())).unwrap();
+    path
+}
+
+/// What `deploy/broker/cluster` has, for one cluster.
+fn of_cluster(cluster: &str) -> String {
+    let folder = deploy("broker/cluster");
+    let read = |file: &str| fs::read_to_string(folder.join(file)).unwrap();
+    let namespace = read("namespace.yaml").replace("rear-cluster-1", cluster);
+    let access = read("access.yaml");
+    let access = access
+        .replace("  name: agent\n---", &format!("  name: agent\n  namespace: {cluster}\n---"));
+    let access = access.replace(
+        "  name: agent\nroleRef",
+        &format!("  name: agent\n  namespace: {cluster}\nroleRef"),
+    );
+    format!("{}\n---\n{access}", namespace.replace("cluster-1", cluster))
+}
+
+#[test]
+fn a_request_is_reserved_through_resources_as_it_is_over_http() {
+    let (rome, paris) = (Site::start(), Site::with_nodes(&[("a", "16", "64Gi")]));
+    let cluster = BrokerCluster::start(&["rome", "paris"]);
+    let _of_rome = cluster.agent(&rome, "rome").flag("--broker-transport=kubernetes").run();
+    // The kubeconfig alone says so too.
+    let _of_paris = cluster.agent(&paris, "paris").run();
+    paris.until(OBJECT, ".status.published", "true");
+    rome.until(OBJECT, ".status.phase", "Active");
+    rome.request("a", "requestedCPU: '2', requestedMemory: 4Gi, duration: 1h");
+    rome.until_phase("a", "Reserved");
+    assert_eq!(rome.told("a", "targetClusterID"), "paris");
+    let id = rome.told("a", "reservationName");
+    rome.until(&requester(&id), ".status.delivered", "true");
+    paris.until(&provider(&id), ".spec.message", "Hold 2 CPU / 4Gi Memory for requester rome");
+    paris.until(OBJECT, ".spec.resources.available.cpu", "14");
+    // What a user asks for on the broker's cluster has its instruction under the name that it was given.
+    let wish = "apiVersion: broker.fluidos.eu/v1alpha1\nkind: Reservation\n\
+        metadata: {name: rome-request, namespace: rome}\n\
+        spec: {requestedResources: {cpu: '4', memory: 8Gi}}\n";
+    cluster.server.kubectl().apply(wish).unwrap();
+    rome.until(&requester("rome-request"), ".spec.message", "Use paris for 4 CPU / 8Gi Memory");
+    paris.until(OBJECT, ".spec.resources.available.cpu", "10");
+    cluster.server.kubectl().run(&["delete", "reservation", "rome-request", "-n", "rome"]).unwrap();
+    rome.until_gone(&requester("rome-request"));
+    rome.ask(&["delete", "rr", "a"]);
+    paris.until_gone(&provider(&id));
+    rome.until_gone(&requester(&id));
+    paris.until(OBJECT, ".spec.resources.available.cpu", "16");
+}
+
+#[test]
+fn an_agent_whose_broker_is_reached_another_way_says_so() {
+    let site = Site::start();
+    // Its own cluster has no broker at all.
+    let start = Start::alone(&site)
+        .flag(&format!("--broker-kubeconfig={}", site.server.admin().kubeconfig().display()))
+        .flag("--cluster-id=rome");
+    let output = start.command().output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("not reached this way"), "{said}");
+    assert!(said.contains("--broker-interface=kubernetes"), "{said}");
+}

@@ -1,0 +1,164 @@
+//! The Kubernetes interface: agents and users write custom resources on a broker cluster, the broker answers in them.
+//!
+//! [`follow`] mirrors what the API server has; whatever changes there or in the ledger is put on the [`queue`]; the
+//! [`desk`] looks at it: observes, decides (pure), applies. What is wanted goes through the same store and engine as the
+//! HTTP API. The ledger is the truth: what stands in the objects is a view of it, which is repaired whoever changed it.
+//! Whose words count where is for [`speakers`] to say, and whether this ledger may serve these objects for [`claim`].
+
+mod advertisement;
+mod claim;
+mod desk;
+mod follow;
+mod lease;
+mod presence;
+mod queue;
+mod reservation;
+mod shelf;
+mod speakers;
+
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::{Client, Config};
+use rear_store::{JournalError, SubmitError};
+use thiserror::Error;
+use tokio::sync::Notify;
+use tracing::{info, warn};
+
+use crate::routes::Broker;
+use claim::{Found, judge};
+use desk::Desk;
+use reservation::was_made_as_resource;
+
+pub use claim::{ClaimError, Replaces};
+pub use lease::{Held, LeaseError, acquire, lost};
+
+/// The name under which the broker writes its fields.
+const MANAGER: &str = "rear-broker";
+
+/// After the API server could not be asked at the start.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// How the interface is served.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// The broker cluster's kubeconfig; without it, `KUBECONFIG` or the pod's service account.
+    pub kubeconfig: Option<PathBuf>,
+    /// A namespace in which everyone is believed to be who they say they are.
+    pub shared_namespace: Option<String>,
+    /// Which other ledgers may be replaced.
+    pub replaces: Replaces,
+}
+
+/// Why the interface cannot be served.
+#[derive(Debug, Error)]
+pub enum KubernetesError {
+    /// The kubeconfig cannot be used.
+    #[error("the kubeconfig {} cannot be used", path.display())]
+    Kubeconfig {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        source: KubeconfigError,
+    },
+    /// There is no way to the API server.
+    #[error("there is neither a usable kubeconfig nor a service account")]
+    NoCluster(#[source] kube::config::InferConfigError),
+    /// The client could not be made.
+    #[error("the API server cannot be used")]
+    Client(#[source] kube::Error),
+    /// These objects are not this ledger's.
+    #[error(transparent)]
+    Claim(#[from] ClaimError),
+    /// Which ledger this is cannot be read.
+    #[error("the ledger cannot be read")]
+    Ledger(#[from] JournalError),
+}
+
+/// Why something is looked at again later.
+#[derive(Debug, Error)]
+enum TryAgain {
+    #[error("the API server did not do it: {0}")]
+    Kubernetes(#[from] kube::Error),
+    #[error("{0}")]
+    Store(SubmitError),
+    #[error("an object cannot be written: {0}")]
+    Unwritable(serde_json::Error),
+    #[error("it did not come to rest")]
+    Unsettled,
+}
+
+/// A client of the broker cluster.
+pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, KubernetesError> {
+    let config = match kubeconfig {
+        Some(path) => {
+            let wrong = |source| KubernetesError::Kubeconfig { path: path.to_owned(), source };
+            let kubeconfig = Kubeconfig::read_from(path).map_err(wrong)?;
+            let options = KubeConfigOptions::default();
+            Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(wrong)?
+        }
+        None => Config::infer().await.map_err(KubernetesError::NoCluster)?,
+    };
+    Client::try_from(config).map_err(KubernetesError::Client)
+}
+
+/// Serves the interface until it cannot be.
+pub async fn serve(
+    client: Client,
+    broker: Arc<Broker>,
+    settings: Settings,
+) -> Result<Infallible, KubernetesError> {
+    let ledger = broker.store.reader().meta()?.ledger;
+    if let Some(namespace) = &settings.shared_namespace {
+        warn!(namespace, "whoever may write in this namespace speaks for every cluster");
+    }
+    let seen = broker.store.view().position().into();
+    let desk = Arc::new(Desk::new(client.clone(), broker, ledger, settings.shared_namespace));
+    let listed = Arc::new(Notify::new());
+    let following = follow::follow(desk.clone(), client, listed.clone());
+    let working = async {
+        while !desk.mirror().is_complete() {
+            listed.notified().await;
+        }
+        claim(&desk, settings.replaces).await?;
+        info!("the Kubernetes interface is served");
+        desk.hear_clusters().await;
+        desk.touch_everything();
+        tokio::join!(desk.clone().work(seen), presence::keep(desk.clone()));
+        Ok(std::future::pending().await)
+    };
+    tokio::select! {
+        never = following => match never {},
+        ended = working => ended,
+    }
+}
+
+/// Whether the objects are this ledger's.
+async fn claim(desk: &Desk, replaces: Replaces) -> Result<(), ClaimError> {
+    let leases = loop {
+        match presence::found(desk).await {
+            Ok(found) => break found,
+            Err(error) => warn!(%error, "the API server cannot be asked"),
+        }
+        tokio::time::sleep(PAUSE).await;
+    };
+    let mirror = desk.mirror();
+    let mark = |place: &shelf::Place, kind: &str, text: Option<&str>| {
+        let place = format!("the {kind} {}/{}", place.namespace, place.name);
+        text.and_then(|text| text.parse().ok()).map(|mark| Found { place, mark })
+    };
+    let reservations = mirror.reservations.all().filter_map(|(place, object)| {
+        mark(place, "Reservation", object.status.as_ref()?.ledger.as_deref())
+    });
+    let advertisements = mirror.advertisements.all().filter_map(|(place, object)| {
+        mark(place, "ClusterAdvertisement", object.status.as_ref()?.ledger.as_deref())
+    });
+    let found: Vec<_> = leases.into_iter().chain(reservations).chain(advertisements).collect();
+    let view = desk.broker.store.view();
+    let made = view.fleet().reservations();
+    let made = made.filter(|kept| kept.phase.is_live() && was_made_as_resource(kept)).count();
+    judge(&found, desk.mark(&view), made, replaces)
+}

@@ -1,0 +1,136 @@
+//! One reservation: observe, decide, apply, until nothing differs.
+
+mod apply;
+mod decide;
+mod seen;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use rear_api::dry_run::DryRun;
+use rear_api::problem::{Code, Problem};
+use rear_engine::{Ask, Command, Refusal, ReservationId, dry_run};
+use rear_store::SubmitError;
+use serde_json::json;
+use tracing::{debug, info};
+
+use super::TryAgain;
+use super::desk::Desk;
+use decide::{Next, Write, decide};
+use seen::Sighting;
+
+pub(super) use seen::{Answer, Answers, Seen, Wish, id_of, was_made_as_resource};
+
+/// A reservation has few wishes at once: more steps than this are a mistake.
+const MAX_STEPS: usize = 12;
+
+/// Brings the objects of a reservation to what the ledger says, and the ledger to what its sides want.
+pub(super) async fn reconcile(desk: &Desk, id: ReservationId) -> Result<(), TryAgain> {
+    let mut heard = false;
+    for _ in 0..MAX_STEPS {
+        let seen = observe(desk, id);
+        match decide(&seen) {
+            Next::Write(writes) => return apply_all(desk, &seen, &writes).await,
+            Next::Explain(ask) => desk.answered(id, Wish::Explain, explain(desk, &ask)),
+            Next::Submit(wish, command) => {
+                let refusal = match submit(desk, &seen, &wish, *command).await? {
+                    None => continue,
+                    Some(refusal) => refusal,
+                };
+                if matches!(refusal, Refusal::NoRoom(_)) && !heard {
+                    // What was written before the wish counts, also if its watch is behind.
+                    heard = true;
+                    super::advertisement::hear_all(desk).await?;
+                } else if !matches!(refusal, Refusal::IdTaken(_)) {
+                    desk.answered(id, wish, refused(desk, &refusal));
+                }
+            }
+        }
+    }
+    Err(TryAgain::Unsettled)
+}
+
+/// Everything that is known at this moment.
+fn observe(desk: &Desk, id: ReservationId) -> Seen {
+    let mirror = desk.mirror();
+    let objects = mirror.reservations.at(&id).into_iter().map(|(place, object)| {
+        let speaker = mirror.speakers.of(&place.namespace);
+        Sighting { place, object, speaker }
+    });
+    let objects: Vec<_> = objects.collect();
+    let view = desk.broker.store.view();
+    let fleet = view.fleet();
+    let record = fleet.reservation(id).cloned();
+    let home = |cluster| mirror.speakers.home(cluster).map(str::to_owned);
+    let named = objects.iter().filter_map(|seen| seen.object.status.as_ref());
+    let named = named.filter_map(|status| status.target_cluster_id.as_deref()?.parse().ok());
+    let mut providers = named.filter_map(|provider| fleet.cluster(&provider));
+    Seen {
+        id,
+        requesters_home: record.as_ref().and_then(|record| home(record.requester())),
+        providers_home: record.as_ref().and_then(|record| home(&record.provider)),
+        recovering: providers.any(|provider| fleet.is_recovering(provider.record())),
+        answers: desk.answers_of(id, objects.is_empty()),
+        mark: desk.mark(&view),
+        now: view.now(),
+        record,
+        objects,
+    }
+}
+
+/// Has it decided: nothing if it was granted, else why not.
+async fn submit(
+    desk: &Desk,
+    seen: &Seen,
+    wish: &Wish,
+    command: Command,
+) -> Result<Option<Refusal>, TryAgain> {
+    let outcome = desk.broker.decide(command).await;
+    debug!(id = %seen.id, ?wish, ok = outcome.is_ok(), "decided");
+    desk.tell_audit(seen, wish, outcome.as_ref().err());
+    match outcome {
+        Ok(_) => Ok(None),
+        Err(SubmitError::Refused(refusal)) => Ok(Some(refusal)),
+        Err(error) => {
+            apply::say_pending(desk, seen, &error.to_string()).await?;
+            Err(TryAgain::Store(error))
+        }
+    }
+}
+
+fn refused(desk: &Desk, refusal: &Refusal) -> Answer {
+    let problem = Problem::refused(refusal, desk.broker.names);
+    let candidates = problem.candidates.as_ref().map(|all| json!({ "candidates": all }));
+    Answer { code: Some(problem.code), message: problem.detail, explanation: candidates }
+}
+
+fn invalid(message: String) -> Answer {
+    Answer { code: Some(Code::Invalid.name().to_owned()), message, explanation: None }
+}
+
+fn explain(desk: &Desk, ask: &Ask) -> Answer {
+    let view = desk.broker.store.view();
+    let ranking = dry_run(view.fleet(), ask, view.now());
+    let shown = DryRun::of(&ranking, view.position(), desk.broker.names);
+    let message = match &shown.target {
+        Some(target) => format!("{target} would get it"),
+        None => "nobody would get it".to_owned(),
+    };
+    Answer { code: None, message, explanation: serde_json::to_value(&shown).ok() }
+}
+
+/// Writes in order. That the provider cannot be told keeps nobody from being released, and nobody is said to be held
+/// before the provider is told.
+async fn apply_all(desk: &Desk, seen: &Seen, writes: &[Write]) -> Result<(), TryAgain> {
+    let mut failed = None;
+    for write in writes {
+        if failed.is_some() && !matches!(write, Write::Hold { held: false, .. }) {
+            continue;
+        }
+        if let Err(error) = apply::apply(desk, write).await {
+            info!(id = %seen.id, %error, "not written");
+            failed = Some(error);
+        }
+    }
+    failed.map_or(Ok(()), Err)
+}

@@ -1,0 +1,164 @@
+//! All that is known of one reservation at one moment: the ledger's record, its objects, and whose words they are.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kube::ResourceExt;
+use rear_api::resources::names::{PROVIDERS_VIEW, REQUESTERS_VIEW, VIEW_LABEL};
+use rear_api::resources::{Mark, Reservation as Object};
+use rear_engine::{Reservation, ReservationId, Timestamp};
+use serde_json::Value;
+
+use super::super::shelf::Place;
+use super::super::speakers::Speaker;
+
+/// How the key begins of reservations that were made as resources: when the object is gone, they are given back.
+const KEY: &str = "kubernetes:";
+
+/// What is known of one reservation.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) id: ReservationId,
+    pub(crate) record: Option<Reservation>,
+    pub(crate) objects: Vec<Sighting>,
+    /// Where its requester is told, if anywhere.
+    pub(crate) requesters_home: Option<String>,
+    /// Where its provider is told, if anywhere.
+    pub(crate) providers_home: Option<String>,
+    pub(crate) answers: Answers,
+    /// Its provider has not said yet what it holds: the ledger was restored.
+    pub(crate) recovering: bool,
+    pub(crate) mark: Mark,
+    pub(crate) now: Timestamp,
+}
+
+/// One of its objects.
+#[derive(Debug, Clone)]
+pub(crate) struct Sighting {
+    pub(crate) place: Place,
+    pub(crate) object: Arc<Object>,
+    pub(crate) speaker: Speaker,
+}
+
+/// What an object is to its reservation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The wish itself.
+    Original,
+    /// The broker's, for a requester that asked over HTTP.
+    RequestersView,
+    /// The broker's, for the provider.
+    ProvidersView,
+}
+
+/// What was answered to the wishes of an object, as far as the ledger does not remember it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Answers(pub(crate) BTreeMap<Wish, Answer>);
+
+/// What an object can want.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Wish {
+    Reserve,
+    Explain,
+    Activate,
+    /// Until then, as it was written.
+    Renew(String),
+    Reject,
+    Release,
+}
+
+/// The answer to a wish: no, or an explanation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) code: Option<String>,
+    pub(crate) message: String,
+    pub(crate) explanation: Option<Value>,
+}
+
+/// What an object is.
+pub(crate) fn kind_of(object: &Object) -> Kind {
+    let is_named = object.name_any().parse::<ReservationId>().is_ok();
+    match object.labels().get(VIEW_LABEL).map(String::as_str) {
+        Some(REQUESTERS_VIEW) if is_named => Kind::RequestersView,
+        Some(PROVIDERS_VIEW) if is_named => Kind::ProvidersView,
+        _ => Kind::Original,
+    }
+}
+
+/// The reservation that an object is about: a view says so by its name, a wish has the id that Kubernetes gave it.
+pub(crate) fn id_of(object: &Object) -> Option<ReservationId> {
+    match kind_of(object) {
+        Kind::Original => {
+            let uid = uuid::Uuid::parse_str(object.metadata.uid.as_deref()?).ok()?;
+            Some(ReservationId::from_bits(uid.as_u128()))
+        }
+        Kind::RequestersView | Kind::ProvidersView => object.name_any().parse().ok(),
+    }
+}
+
+/// The key under which a wish is asked, which says that it is one.
+pub(crate) fn key_of(id: ReservationId) -> String {
+    format!("{KEY}{id}")
+}
+
+/// Whether a reservation was made as a resource.
+pub(crate) fn was_made_as_resource(record: &Reservation) -> bool {
+    record.key.as_ref().is_some_and(|key| key.as_str().starts_with(KEY))
+}
+
+impl Sighting {
+    pub(crate) fn kind(&self) -> Kind {
+        kind_of(&self.object)
+    }
+
+    /// Whether someone has deleted it.
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.object.metadata.deletion_timestamp.is_some()
+    }
+}
+
+impl Seen {
+    /// The object through which the requester speaks.
+    pub(crate) fn requesters(&self) -> Option<&Sighting> {
+        let original = self.objects.iter().find(|seen| seen.kind() == Kind::Original);
+        let at_home = |seen: &&Sighting| {
+            seen.kind() == Kind::RequestersView
+                && Some(&seen.place.namespace) == self.requesters_home.as_ref()
+        };
+        original.or_else(|| self.objects.iter().find(at_home))
+    }
+
+    /// The provider's own copy.
+    pub(crate) fn providers(&self) -> Option<&Sighting> {
+        self.objects.iter().find(|seen| {
+            seen.kind() == Kind::ProvidersView
+                && Some(&seen.place.namespace) == self.providers_home.as_ref()
+        })
+    }
+
+    /// Where the requester is told, or would be.
+    pub(crate) fn requesters_namespace(&self) -> Option<&str> {
+        let actual = self.requesters().map(|seen| seen.place.namespace.as_str());
+        actual.or(self.requesters_home.as_deref())
+    }
+}
+
+impl Wish {
+    /// Its word in the audit log.
+    pub(crate) fn action(&self) -> &'static str {
+        match self {
+            Self::Reserve => "reserve",
+            Self::Explain => "explain",
+            Self::Activate => "activate",
+            Self::Renew(_) => "renew",
+            Self::Reject => "reject",
+            Self::Release => "release",
+        }
+    }
+}
+
+impl Answers {
+    pub(crate) fn to(&self, wish: &Wish) -> Option<&Answer> {
+        self.0.get(wish)
+    }
+}

@@ -1,0 +1,104 @@
+//! What the status of an object should say.
+
+use rear_api::instruction;
+use rear_api::moment;
+use rear_api::reservation::Reservation as Shown;
+use rear_api::resources::names::{READY, RENEWED};
+use rear_api::resources::{Condition, ReservationStatus, Truth, set_condition};
+use rear_engine::Reservation;
+
+use super::seen::{Answer, Kind, Seen, Wish};
+
+/// What the ledger says of a reservation, for one of its sides.
+pub(super) fn of_record(
+    seen: &Seen,
+    record: &Reservation,
+    side: Kind,
+    known: &[Condition],
+    wanted_end: Option<&str>,
+) -> ReservationStatus {
+    let mut shown = Shown::from(record);
+    if side == Kind::ProvidersView {
+        shown.status.message = instruction::for_provider(record).status.message;
+    }
+    let mut conditions = known.to_vec();
+    let phase = shown.status.phase.name().to_owned();
+    let truth = if record.phase.is_live() { Truth::True } else { Truth::False };
+    set(seen, &mut conditions, READY, truth, &phase, &shown.status.message);
+    if let Some(end) = wanted_end {
+        let (truth, reason, message) = match seen.answers.to(&Wish::Renew(end.to_owned())) {
+            Some(answer) => {
+                let reason = answer.code.as_deref().unwrap_or("refused");
+                (Truth::False, reason, format!("{end}: {}", answer.message))
+            }
+            None => (Truth::True, "Accepted", end.to_owned()),
+        };
+        set(seen, &mut conditions, RENEWED, truth, reason, &message);
+    }
+    ReservationStatus::of(&shown, &seen.id.to_string(), conditions)
+}
+
+/// What was refused or explained.
+pub(super) fn failed(
+    seen: &Seen,
+    wish: &Wish,
+    answer: &Answer,
+    known: &[Condition],
+) -> ReservationStatus {
+    let phase = if *wish == Wish::Explain { "Explained" } else { "Failed" };
+    let mut conditions = known.to_vec();
+    set(seen, &mut conditions, READY, Truth::False, phase, &answer.message);
+    ReservationStatus {
+        phase: Some(phase.to_owned()),
+        message: Some(answer.message.clone()),
+        code: answer.code.clone(),
+        explanation: answer.explanation.clone(),
+        conditions,
+        ..ReservationStatus::default()
+    }
+}
+
+/// Not answered yet.
+pub(super) fn pending(seen: &Seen, why: &str, known: &[Condition]) -> ReservationStatus {
+    let mut conditions = known.to_vec();
+    set(seen, &mut conditions, READY, Truth::False, "Pending", why);
+    ReservationStatus {
+        phase: Some("Pending".to_owned()),
+        message: Some(why.to_owned()),
+        conditions,
+        ..ReservationStatus::default()
+    }
+}
+
+fn set(
+    seen: &Seen,
+    conditions: &mut Vec<Condition>,
+    kind: &str,
+    status: Truth,
+    reason: &str,
+    message: &str,
+) {
+    let condition = Condition {
+        kind: kind.to_owned(),
+        status,
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+        last_transition_time: moment::text(seen.now),
+        observed_generation: None,
+    };
+    set_condition(conditions, condition);
+}
+
+/// With the time and the ledger that it is from; nothing if the same is known already.
+pub(super) fn ready_to_write(
+    seen: &Seen,
+    mut status: ReservationStatus,
+    known: Option<&ReservationStatus>,
+) -> Option<Box<ReservationStatus>> {
+    if known.is_some_and(|known| known.says_the_same_as(&status)) {
+        return None;
+    }
+    status.last_update_time = Some(moment::text(seen.now));
+    status.ledger = Some(seen.mark.to_string());
+    Some(Box::new(status))
+}

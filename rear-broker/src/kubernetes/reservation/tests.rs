@@ -1,0 +1,256 @@
+//! What is decided about a reservation, without an API server.
+
+use std::sync::Arc;
+
+use rear_api::resources::names::{
+    PROVIDER_REJECTED, PROVIDERS_VIEW, REQUESTER_ACTIVE, REQUESTER_RELEASED, VIEW_LABEL,
+};
+use rear_api::resources::{Condition, Mark, Reservation as Object, ReservationStatus, Truth};
+use rear_engine::reservation::{Ending, Pending, Release};
+use rear_engine::testing::{ask, cluster, resources};
+use rear_engine::{Command, Position, Reservation, ReservationId, Timestamp};
+use serde_json::json;
+
+use super::super::shelf::Place;
+use super::super::speakers::Speaker;
+use super::decide::{Next, Write, decide};
+use super::seen::{Answer, Answers, Seen, Sighting, Wish, key_of};
+
+const UID: &str = "01930000-0000-4000-8000-00000000002a";
+const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+fn id() -> ReservationId {
+    ReservationId::from_bits(uuid::Uuid::parse_str(UID).unwrap().as_u128())
+}
+
+/// Rome's wish, in Rome's namespace.
+fn wish() -> Sighting {
+    let object = json!({
+        "apiVersion": "broker.fluidos.eu/v1alpha1", "kind": "Reservation",
+        "metadata": { "name": "my-workload", "namespace": "rome", "uid": UID },
+        "spec": { "requestedResources": { "cpu": "2", "memory": "4Gi" } },
+    });
+    sighting(serde_json::from_value(object).unwrap(), "rome")
+}
+
+fn sighting(object: Object, namespace: &str) -> Sighting {
+    let place = Place::of(&object);
+    let speaker = Speaker::Cluster(cluster(namespace));
+    Sighting { place, object: Arc::new(object), speaker }
+}
+
+/// What the ledger has once it was granted.
+fn granted() -> Reservation {
+    let key = key_of(id()).parse().ok();
+    let pending = Pending { id: id(), ask: ask("rome", resources("2", "4Gi")), key };
+    pending.grant(cluster("paris"), NOW, None)
+}
+
+fn seen(record: Option<Reservation>, objects: Vec<Sighting>) -> Seen {
+    let home = |name: &str| record.as_ref().map(|_| name.to_owned());
+    Seen {
+        id: id(),
+        requesters_home: home("rome"),
+        providers_home: home("paris"),
+        record,
+        objects,
+        answers: Answers::default(),
+        recovering: false,
+        mark: Mark { ledger: 1, position: Position { incarnation: 1, number: 7 } },
+        now: NOW,
+    }
+}
+
+fn change(sighting: &mut Sighting, change: impl FnOnce(&mut Object)) {
+    let mut object = Object::clone(&sighting.object);
+    change(&mut object);
+    sighting.object = Arc::new(object);
+}
+
+fn says(sighting: &mut Sighting, kind: &str, message: &str) {
+    let condition = Condition {
+        kind: kind.to_owned(),
+        status: Truth::True,
+        reason: String::new(),
+        message: message.to_owned(),
+        last_transition_time: String::new(),
+        observed_generation: None,
+    };
+    change(sighting, |object| {
+        object.status.get_or_insert_default().conditions.push(condition);
+    });
+}
+
+fn submitted(seen: &Seen) -> Option<Command> {
+    match decide(seen) {
+        Next::Submit(_, command) => Some(*command),
+        Next::Explain(_) | Next::Write(_) => None,
+    }
+}
+
+fn written(seen: &Seen) -> Vec<Write> {
+    match decide(seen) {
+        Next::Write(writes) => writes,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Brings the objects to what is to be written.
+fn write_all(seen: &mut Seen) {
+    for write in written(seen) {
+        let known = |place: &Place| seen.objects.iter().position(|seen| seen.place == *place);
+        match write {
+            Write::Status { place, status } => {
+                let index = known(&place).unwrap();
+                change(&mut seen.objects[index], |object| object.status = Some(*status));
+            }
+            Write::Hold { place, held, target } => {
+                let index = known(&place).unwrap();
+                change(&mut seen.objects[index], |object| {
+                    let finalizer = rear_api::resources::names::FINALIZER.to_owned();
+                    object.metadata.finalizers =
+                        Some(held.then_some(finalizer).into_iter().collect());
+                    object.spec.target_cluster_id = target;
+                });
+            }
+            Write::Create { place, view, spec, status } => {
+                let mut object = Object::new(&place.name, *spec);
+                object.metadata.namespace = Some(place.namespace.clone());
+                object.metadata.labels = Some([(VIEW_LABEL.to_owned(), view.to_owned())].into());
+                object.status = Some(*status);
+                seen.objects.push(sighting(object, &place.namespace));
+            }
+            Write::Delete { place } => seen.objects.retain(|seen| seen.place != place),
+        }
+    }
+}
+
+#[test]
+fn a_new_wish_is_asked_under_the_id_of_its_object() {
+    let Some(Command::Reserve { id: asked, ask, key, .. }) = submitted(&seen(None, vec![wish()]))
+    else {
+        panic!("it is not asked")
+    };
+    assert_eq!((asked, ask.requester()), (id(), &cluster("rome")));
+    assert_eq!(key, granted().key);
+}
+
+#[test]
+fn the_requester_is_told_then_the_provider_then_both_are_said_to_know_and_that_is_all() {
+    let mut seen = seen(Some(granted()), vec![wish()]);
+    let writes = written(&seen);
+    let [
+        Write::Status { status, .. },
+        Write::Create { place, view, .. },
+        Write::Hold { held, target, .. },
+    ] = &writes[..]
+    else {
+        panic!("{writes:?}")
+    };
+    assert_eq!(status.phase.as_deref(), Some("Reserved"));
+    assert_eq!(status.message.as_deref(), Some("Use paris for 2 CPU / 4Gi Memory"));
+    assert_eq!((place.namespace.as_str(), *view), ("paris", PROVIDERS_VIEW));
+    assert_eq!((*held, target.as_deref()), (true, Some("paris")));
+    write_all(&mut seen);
+    assert_eq!(written(&seen), []);
+    // However far the ledger goes on.
+    seen.mark.position.number += 1;
+    assert_eq!(written(&seen), []);
+}
+
+#[test]
+fn what_is_over_holds_nothing_and_its_copy_says_so() {
+    let mut seen = seen(Some(granted()), vec![wish()]);
+    write_all(&mut seen);
+    let over = granted();
+    let phase = over.phase.clone().ended(NOW, Ending::Released(Release::Expired)).unwrap();
+    seen.record = Some(Reservation { phase, ..over });
+    write_all(&mut seen);
+    let phases: Vec<_> = seen
+        .objects
+        .iter()
+        .map(|seen| seen.object.status.clone().unwrap().phase.unwrap())
+        .collect();
+    assert_eq!(phases, ["Released", "Released"]);
+    assert!(!seen.objects[0].object.is_held());
+    assert_eq!(written(&seen), []);
+    // What the ledger has forgotten is not shown to the provider any more.
+    seen.record = None;
+    write_all(&mut seen);
+    assert_eq!(seen.objects.len(), 1);
+}
+
+#[test]
+fn a_wish_whose_object_is_gone_or_deleted_is_given_back_and_one_over_http_is_not() {
+    let is_release = |command| matches!(command, Some(Command::Release { .. }));
+    assert!(is_release(submitted(&seen(Some(granted()), Vec::new()))));
+    let mut deleted = wish();
+    let at = serde_json::from_value(json!("2026-01-02T15:04:05Z")).unwrap();
+    change(&mut deleted, |object| object.metadata.deletion_timestamp = Some(at));
+    assert!(is_release(submitted(&seen(Some(granted()), vec![deleted]))));
+    let over_http = Reservation { key: None, ..granted() };
+    let writes = written(&seen(Some(over_http), Vec::new()));
+    assert_eq!(writes.len(), 2, "both sides get a view: {writes:?}");
+}
+
+#[test]
+fn only_the_sides_own_words_count() {
+    let with = |kind: &str, in_copy: bool| {
+        let mut seen = seen(Some(granted()), vec![wish()]);
+        write_all(&mut seen);
+        says(&mut seen.objects[usize::from(in_copy)], kind, "the disks are full");
+        submitted(&seen)
+    };
+    assert!(matches!(with(REQUESTER_RELEASED, false), Some(Command::Release { .. })));
+    assert!(matches!(with(REQUESTER_ACTIVE, false), Some(Command::Activate { .. })));
+    assert_eq!(with(REQUESTER_RELEASED, true), None);
+    assert_eq!(with(REQUESTER_ACTIVE, true), None);
+    let Some(Command::Reject { reason, .. }) = with(PROVIDER_REJECTED, true) else {
+        panic!("the provider is not heard")
+    };
+    assert_eq!(reason.as_str(), "the disks are full");
+    assert_eq!(with(PROVIDER_REJECTED, false), None);
+}
+
+#[test]
+fn a_refusal_is_told_once_and_stays_whatever_is_edited() {
+    let mut seen = seen(None, vec![wish()]);
+    let answer = Answer { code: None, message: "no cluster fits".to_owned(), explanation: None };
+    seen.answers.0.insert(Wish::Reserve, answer);
+    write_all(&mut seen);
+    assert_eq!(written(&seen), []);
+    change(&mut seen.objects[0], |object| {
+        object.status =
+            Some(ReservationStatus { phase: Some("Reserved".to_owned()), ..Default::default() });
+    });
+    assert_eq!(written(&seen).len(), 1);
+    // After a restart the status is all that is known of it, and enough.
+    write_all(&mut seen);
+    seen.answers = Answers::default();
+    assert_eq!(written(&seen), []);
+}
+
+#[test]
+fn nobody_is_asked_for_where_nobody_is_bound_or_another_is_named() {
+    let mut unbound = wish();
+    unbound.speaker = Speaker::Nobody("bound to no cluster".to_owned());
+    let phase = |sighting: Sighting| match &written(&seen(None, vec![sighting]))[..] {
+        [Write::Status { status, .. }] => status.phase.clone().unwrap(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(phase(unbound), "Pending");
+    let mut another = wish();
+    change(&mut another, |object| object.spec.requester_id = Some("paris".to_owned()));
+    assert_eq!(phase(another), "Failed");
+    let mut unreadable = wish();
+    change(&mut unreadable, |object| object.spec.requested_resources.cpu = "0".into());
+    assert_eq!(phase(unreadable), "Failed");
+}
+
+#[test]
+fn a_promise_that_its_provider_may_still_remember_is_not_asked_for_elsewhere() {
+    let mut seen = seen(None, vec![wish()]);
+    seen.recovering = true;
+    let [Write::Status { status, .. }] = &written(&seen)[..] else { panic!("it is asked for") };
+    assert_eq!(status.phase.as_deref(), Some("Pending"));
+}
