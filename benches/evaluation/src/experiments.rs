@@ -73,7 +73,7 @@ experiments! {
     "accuracy", 40, accuracy, "Whom the broker chooses, against an oracle";
     "startup", 30, startup, "From nothing to an agent's first advertisement";
     "recovery", 120, recovery, "The broker is killed under load, again and again";
-    "failing-disk", 20, failing_disk, "A disk that takes no more";
+    "failing-disk", 60, failing_disk, "A disk that takes no more";
     "expiry-storm", 110, expiry_storm, "Very many reservations end in the same second";
     "reconnect-storm", 120, reconnect_storm, "All agents come back at once";
     "day", 180, day, "A day of a large fleet, with faults and an audit after every step";

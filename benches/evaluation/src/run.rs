@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use rear_agent_sdk::Chain;
 use rear_api::moment;
+use rear_engine::Timestamp;
 use tokio::time::Instant;
 
 use crate::experiments::Experiment;
@@ -66,7 +67,8 @@ pub async fn record(
     limits: Limits,
 ) -> Result<Record, Trouble> {
     let machine = Machine::here(stage.folder());
-    let (at, began) = (moment::text(rear_agent_sdk::now()), Instant::now());
+    let second = Timestamp::from_seconds(rear_agent_sdk::now().as_nanos() / 1_000_000_000);
+    let (at, began) = (moment::text(second), Instant::now());
     let outcome = (experiment.run)(stage, &limits).await?;
     Ok(Record {
         test: experiment.name.to_owned(),
