@@ -5,8 +5,10 @@ ARG BASE_IMAGE=docker.io/library/debian:bookworm-slim
 
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /src
+# The client of etcd is made from its messages.
+RUN apt-get update && apt-get install --yes --no-install-recommends protobuf-compiler libprotobuf-dev
 COPY . .
-RUN cargo build --locked --release --package rear-broker --bin rear-broker
+RUN cargo build --locked --release --package rear-broker --bin rear-broker --features etcd
 
 FROM ${BASE_IMAGE}
 COPY --from=build /src/target/release/rear-broker /usr/bin/rear-broker

@@ -36,19 +36,12 @@ pub(crate) fn make_missing(root: &Path) -> Option<String> {
         return None;
     }
     let stopwatch = Stopwatch::start();
-    match make(root, &file) {
-        Ok(()) => {
-            println!("   made in {} as {}", stopwatch.elapsed(), file.display());
-            None
-        }
-        Err(Failed) => {
-            println!(
-                "   not made: this needs root, a mirror of Debian, and {}",
-                DEBOOTSTRAP.label()
-            );
-            Some("base system".to_owned())
-        }
+    if make(root, &file).is_err() {
+        println!("   not made: this needs root, a mirror of Debian, and {}", DEBOOTSTRAP.label());
+        return Some("base system".to_owned());
     }
+    println!("   made in {} as {}", stopwatch.elapsed(), file.display());
+    None
 }
 
 /// Under another name first, so that what has the right name is whole.

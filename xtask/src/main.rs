@@ -112,7 +112,7 @@ mod tests {
     fn what_the_evaluation_is_asked_is_handed_on() {
         match Command::parse_from(["xtask", "evaluate", "--test", "latency", "--short"]) {
             Command::Evaluate { arguments } => {
-                assert_eq!(arguments, ["--test", "latency", "--short"])
+                assert_eq!(arguments, ["--test", "latency", "--short"]);
             }
             _ => panic!("expected the evaluation"),
         }

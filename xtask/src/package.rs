@@ -9,7 +9,9 @@ use crate::invocation::Invocation;
 use crate::tools::{self, CARGO_DEB, DPKG_DEV};
 
 /// What is packaged; the agent comes as an image.
-const PROGRAMS: [&str; 2] = ["rear-broker", "rearctl"];
+const PROGRAMS: [&str; 2] = [BROKER, "rearctl"];
+
+const BROKER: &str = "rear-broker";
 
 const SHELLS: [&str; 3] = ["bash", "fish", "zsh"];
 
@@ -19,6 +21,8 @@ struct Way {
     built: &'static str,
     deb: &'static str,
     packages: &'static str,
+    /// What else the broker has; tests of packages need nothing of it.
+    broker_features: &'static str,
 }
 
 const RELEASE: Way = Way {
@@ -26,6 +30,7 @@ const RELEASE: Way = Way {
     built: "release",
     deb: "cargo deb --locked --no-build",
     packages: "debian",
+    broker_features: " --features etcd",
 };
 
 const AS_TESTS: Way = Way {
@@ -33,6 +38,7 @@ const AS_TESTS: Way = Way {
     built: "debug",
     deb: "cargo deb --locked --no-build --profile dev --fast",
     packages: "debian-as-tests",
+    broker_features: "",
 };
 
 pub(crate) fn run(root: &Path, as_tests: bool) -> Result<(), Failed> {
@@ -44,8 +50,9 @@ pub(crate) fn run(root: &Path, as_tests: bool) -> Result<(), Failed> {
     let target = target(root);
     let (built, packages) = (target.join(way.built), target.join(way.packages));
     for program in PROGRAMS {
-        let build = format!("{} --package {program} --bin {program}", way.build);
-        Invocation::new(&build).run(root)?;
+        let features = if program == BROKER { way.broker_features } else { "" };
+        let line = format!("{} --package {program} --bin {program}{features}", way.build);
+        Invocation::new(&line).run(root)?;
         write_pages(root, &built, program)?;
         let output = ["--output".to_owned(), format!("{}/", packages.display())];
         Invocation::new(&format!("{} --package {program}", way.deb)).with(&output).run(root)?;

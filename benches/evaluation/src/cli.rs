@@ -94,7 +94,7 @@ impl CommandLine {
         let results =
             Results::new(folder.unwrap_or_else(|| if self.short { SHORT } else { KEPT }.into()));
         if self.render {
-            results.write_page()?;
+            results.render()?;
             return Ok(true);
         }
         let size = if self.short { Size::Short } else { Size::Full };

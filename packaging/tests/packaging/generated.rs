@@ -155,7 +155,9 @@ fn the_reference_of_the_charts() {
         let schema: Value = serde_json::from_str(&schema).unwrap();
         let defaults = text(&format!("{}/values.yaml", chart.folder));
         let defaults: Value = serde_saphyr::from_str(&defaults).unwrap();
-        page += &format!("\n## `{name}`\n\n{}", values::table(&schema, &defaults));
+        page.extend(
+            [&format!("\n## `{name}`\n\n"), &values::table(&schema, &defaults)].map(String::as_str),
+        );
     }
     assert_is("docs/reference/charts.md", &page);
 }

@@ -10,7 +10,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -110,7 +110,7 @@ impl Session {
             match self.lines.recv_timeout(SILENCE) {
                 Ok(line) if line == MARK => return printed,
                 Ok(line) => printed.extend([&line, "\n"]),
-                Err(_) => {
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                     panic!("{place}: a command has failed, or is stuck:\n{commands}\n{printed}")
                 }
             }

@@ -28,7 +28,7 @@ enum Target {
 
 /// The flags of `store copy`.
 #[derive(Debug, Args)]
-#[cfg_attr(not(feature = "etcd"), expect(dead_code, reason = "read only where there is etcd"))]
+#[cfg_attr(not(feature = "etcd"), allow(dead_code, reason = "read only where there is etcd"))]
 pub struct Copy {
     /// Where the ledger goes
     #[arg(long, value_name = "STORE")]

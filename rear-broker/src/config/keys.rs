@@ -106,7 +106,7 @@ keys! {
     data: PathBuf = "data" "DIR" None, AtRestart;
     /// Where what is decided becomes durable: redb, a file in DATA of this broker alone, or etcd, a journal that several brokers share
     store: StoreKind = "store" "STORE" Some("redb"), AtRestart;
-    /// The address of a node of etcd, as https://etcd-1:2379; may be repeated, the preferred one first
+    /// The address of a node of etcd, such as `https://etcd-1:2379`; may be repeated, the preferred one first
     etcd_endpoints: Vec<EtcdEndpoint> = "etcd-endpoints" "URL" None, AtRestart;
     /// What the keys of the ledger in etcd begin with
     etcd_prefix: EtcdPrefix = "etcd-prefix" "PREFIX" Some("/rear"), AtRestart;

@@ -178,6 +178,13 @@ impl Writer {
         view.fleet().clone()
     }
 
+    /// Time goes on for readers also while nothing can be decided: who looks sees that the writer lives.
+    fn pass_time(&mut self) {
+        let now = self.look_at_the_clock(false).now;
+        let view = &self.shared.view;
+        view.write().unwrap_or_else(std::sync::PoisonError::into_inner).pass(now);
+    }
+
     /// Now and then someone tells the time, so that those who come know it. Not all at the same moment.
     fn is_time_to_tick(&self, reading: Reading) -> bool {
         let Some(sharing) = self.sharing.filter(|_| reading.alarm.is_none()) else { return false };
@@ -201,6 +208,7 @@ impl Writer {
     }
 
     fn give_up(&mut self, setback: Setback, replies: Vec<Reply>) -> Result<(), String> {
+        self.pass_time();
         match setback {
             Setback::CutOff(why) => {
                 self.away = true;

@@ -33,19 +33,20 @@ type Reached = (Vec<u64>, BTreeSet<u32>);
 /// Whether there is such an order.
 pub(crate) fn is_linearizable(history: &[Operation], places: usize) -> bool {
     let mut seen = HashSet::new();
-    search(history, places, (vec![0; history.len().div_ceil(64)], BTreeSet::new()), &mut seen)
+    let nothing = (vec![0; history.len().div_ceil(64)], BTreeSet::new());
+    search(history, places, &nothing, &mut seen)
 }
 
 fn search(
     history: &[Operation],
     places: usize,
-    reached: Reached,
+    reached: &Reached,
     seen: &mut HashSet<Reached>,
 ) -> bool {
     if !seen.insert(reached.clone()) {
         return false;
     }
-    let (done, live) = &reached;
+    let (done, live) = reached;
     let is_done = |at: usize| done[at / 64] >> (at % 64) & 1 == 1;
     let open = || history.iter().enumerate().filter(|(at, _)| !is_done(*at));
     let must = |operation: &Operation| !matches!(operation.act, Act::Unknown { .. });
@@ -59,7 +60,7 @@ fn search(
         let Some(live) = after(&next.act, live, places) else { return false };
         let mut done = done.clone();
         done[at / 64] |= 1 << (at % 64);
-        search(history, places, (done, live), seen)
+        search(history, places, &(done, live), seen)
     })
 }
 
@@ -67,14 +68,15 @@ fn search(
 fn after(act: &Act, live: &BTreeSet<u32>, places: usize) -> Option<BTreeSet<u32>> {
     let mut next = live.clone();
     let fits = match act {
-        Act::Reserve { id, granted: true } => live.len() < places && next.insert(*id),
+        Act::Reserve { id, granted: true } | Act::Unknown { id } => {
+            live.len() < places && next.insert(*id)
+        }
         Act::Reserve { granted: false, .. } => live.len() >= places,
         Act::Release { id } => {
             next.remove(id);
             true
         }
         Act::Read { live: seen } => seen == live,
-        Act::Unknown { id } => live.len() < places && next.insert(*id),
     };
     fits.then_some(next)
 }

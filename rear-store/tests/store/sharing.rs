@@ -1,7 +1,7 @@
 //! What several brokers agree on, without a network: entries in a chain, who has won a place, what time it is.
 
 use proptest::prelude::*;
-use rear_engine::{Duration, Timestamp};
+use rear_engine::{Duration, Fleet, Timestamp};
 use rear_store::records::entry::EntryRecord;
 use rear_store::records::head::{open_head, seal_head};
 use rear_store::shared::{
@@ -48,6 +48,51 @@ fn an_entry_holds_all_that_must_be_durable_of_a_batch() {
             assert_eq!(entry.batch, durable(&batch));
             assert_eq!((entry.head, entry.id), (after, of(3)));
             head = after;
+        }
+    }
+}
+
+/// All that can be asked of a fleet, in order.
+fn told(fleet: &Fleet) -> String {
+    let mut clusters: Vec<String> = fleet
+        .clusters()
+        .map(|kept| {
+            let promised: Vec<_> = fleet.live_of_provider(&kept.record().id).collect();
+            format!("{:?} {:?} {promised:?}", kept.record(), kept.available())
+        })
+        .collect();
+    let mut reservations: Vec<String> = fleet
+        .reservations()
+        .map(|kept| {
+            let key = kept.key.as_ref();
+            let found = key.and_then(|key| fleet.reservation_by_key(kept.requester(), key));
+            format!("{kept:?} {:?}", found.map(|found| found.id))
+        })
+        .collect();
+    clusters.sort();
+    reservations.sort();
+    format!("{clusters:#?} {reservations:#?} {:?}", fleet.next_due())
+}
+
+#[test]
+fn what_was_decided_and_lost_is_forgotten_without_a_trace() {
+    for seed in 0..8 {
+        let mut history = History::new(seed);
+        for _ in 0..40 {
+            let mut fleet = history.fleet.clone();
+            let before = told(&fleet);
+            let batch = history.next_batch();
+            let mut undo = Vec::new();
+            for change in batch.changes.clone() {
+                undo.push(fleet.before(&change));
+                fleet.apply(change).unwrap();
+            }
+            assert_eq!(told(&fleet), told(&history.fleet));
+            assert!(fleet.take_back(undo));
+            assert_eq!(told(&fleet), before);
+            // And can be decided again.
+            batch.changes.iter().for_each(|change| fleet.apply(change.clone()).unwrap());
+            assert_eq!(told(&fleet), told(&history.fleet));
         }
     }
 }

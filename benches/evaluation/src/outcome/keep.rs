@@ -56,8 +56,18 @@ impl Results {
         self.write_page()
     }
 
+    /// Draws every chart and writes the page anew, from the files that are there.
+    pub fn render(&self) -> Result<(), KeepError> {
+        for experiment in Experiment::ALL {
+            if let Some(record) = self.read(experiment.name)? {
+                self.draw(&record)?;
+            }
+        }
+        self.write_page()
+    }
+
     /// The page about all tests that there are results of, from their files.
-    pub fn write_page(&self) -> Result<(), KeepError> {
+    fn write_page(&self) -> Result<(), KeepError> {
         make(&self.folder)?;
         let mut records = Vec::new();
         for experiment in Experiment::ALL {
@@ -153,6 +163,9 @@ mod tests {
         };
         assert!(!chart(first, "a") && chart(first, "b") && chart(second, "c"));
         assert_eq!(results.read(first).unwrap().unwrap(), record(first, 3333, &["b"]));
+        fs::remove_dir_all(folder.path().join("charts")).unwrap();
+        results.render().unwrap();
+        assert!(chart(first, "b") && chart(second, "c"));
     }
 
     #[test]
@@ -162,7 +175,7 @@ mod tests {
         let test = Experiment::ALL[0].name;
         results.keep(&record(test, 1, &[])).unwrap();
         fs::write(results.data_of(test), "{}").unwrap();
-        let error = results.write_page().unwrap_err();
+        let error = results.render().unwrap_err();
         assert!(error.to_string().contains(test), "{error}");
     }
 }

@@ -20,8 +20,17 @@ pub(super) fn page(records: &[Record]) -> String {
             &format!("| [{title}](#{test}) | {at}{short} | {on} | {seconds:.0} s | {broken} |"),
         );
     }
-    for record in records {
-        section(&mut text, record);
+    for experiment in Experiment::ALL {
+        match records.iter().find(|record| record.test == experiment.name) {
+            Some(record) => section(&mut text, record),
+            None => line(
+                &mut text,
+                &format!(
+                    "\n## {0}\n\n**{1}.** Not measured yet: `cargo xtask evaluate --test {0}`.",
+                    experiment.name, experiment.title
+                ),
+            ),
+        }
     }
     text
 }

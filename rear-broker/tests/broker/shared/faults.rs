@@ -24,9 +24,11 @@ fn under_load() -> (Trio, Load) {
 #[test]
 fn brokers_that_are_killed_stopped_or_cut_off_lose_nothing() {
     let (mut trio, load) = under_load();
+    println!("the slowest answer while all is well: {} ms", load.slowest());
     for place in 0..3 {
         trio.brokers[place].kill();
         load.go_on_for(GOING_ON);
+        println!("the slowest answer when a broker is killed: {} ms", load.slowest());
         trio.brokers[place].start();
         load.check(&trio);
     }
@@ -51,8 +53,10 @@ fn nodes_of_etcd_that_are_killed_or_stopped_lose_nothing() {
     let (mut trio, load) = under_load();
     // One of them is the leader.
     for node in 0..3 {
+        load.slowest();
         trio.etcd.member(node).unwrap().kill().unwrap();
         load.go_on_for(GOING_ON);
+        println!("the slowest answer when a node of etcd is killed: {} ms", load.slowest());
         trio.etcd.member(node).unwrap().start().unwrap();
         trio.etcd.await_ready().unwrap();
         load.check(&trio);

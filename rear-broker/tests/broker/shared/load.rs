@@ -22,6 +22,8 @@ struct Known {
     /// back.
     granted: Mutex<BTreeMap<u64, (String, bool)>>,
     succeeded: AtomicU64,
+    /// The longest that a client has waited for an answer, in milliseconds.
+    slowest: AtomicU64,
     /// Errors, by what they say.
     errors: Mutex<BTreeMap<String, u64>>,
     next: AtomicU64,
@@ -88,6 +90,12 @@ impl Load {
         }
     }
 
+    /// The longest that a client has waited for an answer since this was last asked, in milliseconds: the time without
+    /// service, for the figures that the tests print.
+    pub(crate) fn slowest(&self) -> u64 {
+        self.known.slowest.swap(0, Ordering::SeqCst)
+    }
+
     /// What went wrong for clients, in their words.
     pub(crate) fn errors(&self) -> BTreeMap<String, u64> {
         self.known.errors.lock().unwrap().clone()
@@ -119,7 +127,7 @@ fn reservations(trio: &Trio) -> BTreeMap<u64, Vec<(String, String)>> {
             there.entry(memory).or_default().push(kept);
         }
         let Some(link) = answer.header("link") else { return there };
-        address = link.trim_start_matches('<').split('>').next().unwrap().to_owned();
+        link.trim_start_matches('<').split('>').next().unwrap().clone_into(&mut address);
     }
 }
 
@@ -155,9 +163,12 @@ async fn until_answered<T, F: Future<Output = Result<T, Error>>>(
     known: &Known,
     ask: impl Fn() -> F,
 ) -> Option<T> {
+    let asked = tokio::time::Instant::now();
     while !known.over.load(Ordering::SeqCst) {
         match ask().await {
             Ok(answer) => {
+                let waited = u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX);
+                known.slowest.fetch_max(waited, Ordering::SeqCst);
                 known.succeeded.fetch_add(1, Ordering::SeqCst);
                 return Some(answer);
             }

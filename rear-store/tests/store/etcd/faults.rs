@@ -31,6 +31,8 @@ fn who_asks_while_etcd_is_stopped_is_told_and_all_agree_afterwards() {
     let told = a.submit(reserve(2, None)).unwrap_err();
     assert!(matches!(told, SubmitError::CutOff(_)), "nothing is decided before that: {told}");
     assert!(eventually(|| a.standing()?.stale()).is_some());
+    let then = a.view().now();
+    eventually(|| (a.view().now() > then).then_some(())).expect("time goes on for readers");
     etcd.member(0).unwrap().resume().unwrap();
     let granted = eventually(|| b.submit(reserve(3, Some("k"))).ok()).unwrap();
     // Under the same key there is one, whichever of the two it became.
