@@ -41,13 +41,12 @@ impl From<ServeError> for Failure {
             | ServeError::NotOpened
             | ServeError::Stopped(_)
             | ServeError::Audit(_) => exit::DATA,
-            ServeError::Certificates(_) => exit::CONFIGURATION,
             ServeError::Listen { .. } => exit::ADDRESS,
             ServeError::Clock(_) => exit::CLOCK,
             ServeError::Kubernetes(KubernetesError::Claim(_) | KubernetesError::Ledger(_)) => {
                 exit::DATA
             }
-            ServeError::Kubernetes(_) => exit::CONFIGURATION,
+            ServeError::Certificates(_) | ServeError::Kubernetes(_) => exit::CONFIGURATION,
             ServeError::Signals(_) | ServeError::Log(_) | ServeError::Lease(_) => exit::OTHER,
         };
         Self::new(error, code)

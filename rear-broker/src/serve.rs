@@ -105,7 +105,7 @@ where
     let mut signals = signals;
     let held = tokio::select! {
         held = lead::turn(&config) => held?,
-        () = signals.to_stop() => return Ok(()),
+        () = signals.stopping() => return Ok(()),
     };
     let mut house = House::build_in_turn(&config, log, held).await?;
     let supervisor = Supervisor::of_this_process();
@@ -271,7 +271,7 @@ impl Signals {
     }
 
     /// Until one says to stop.
-    async fn to_stop(&mut self) {
+    async fn stopping(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
@@ -291,7 +291,7 @@ fn serve_resources(
     let serving = tokio::spawn(async move {
         let serving = async {
             let client = kubernetes::connect(settings.kubeconfig.as_deref()).await?;
-            kubernetes::serve(client, broker, settings).await
+            Box::pin(kubernetes::serve(client, broker, settings)).await
         };
         let Err(error) = serving.await;
         // Nobody waits for it once the broker stops.

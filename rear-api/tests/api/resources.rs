@@ -26,13 +26,13 @@ fn the_committed_definitions_are_what_the_program_prints() {
     );
 }
 
-fn spec(resources: serde_json::Value) -> ClusterAdvertisementSpec {
+fn spec(resources: &serde_json::Value) -> ClusterAdvertisementSpec {
     serde_json::from_value(json!({ "clusterID": "rome", "resources": resources })).unwrap()
 }
 
 #[test]
 fn what_a_manifest_leaves_out_means_what_it_meant() {
-    let spec = spec(json!({ "capacity": { "cpu": 10, "memory": "8025424Ki" } }));
+    let spec = spec(&json!({ "capacity": { "cpu": 10, "memory": "8025424Ki" } }));
     let told = spec.request(Timestamp::from_seconds(0));
     assert_eq!(told.resources.allocatable.cpu.0, "10");
     assert_eq!(told.resources.allocated.memory.0, "0");
@@ -42,7 +42,7 @@ fn what_a_manifest_leaves_out_means_what_it_meant() {
 
 #[test]
 fn what_the_broker_adds_is_nobody_elses_to_say() {
-    let said = spec(json!({
+    let said = spec(&json!({
         "capacity": { "cpu": "8", "memory": "1Gi" },
         "reserved": { "cpu": "7", "memory": "1Gi" },
         "available": { "cpu": "99", "memory": "1Gi" },

@@ -41,7 +41,7 @@ pub(super) async fn keep(desk: Arc<Desk>) -> Infallible {
             match show(&desk, &entry.0, &entry.1, is_due).await {
                 Ok(()) => kept.push(entry),
                 Err(error) => {
-                    warn!(namespace = entry.0, %error, "the broker's Lease is not renewed")
+                    warn!(namespace = entry.0, %error, "the broker's Lease is not renewed");
                 }
             }
         }

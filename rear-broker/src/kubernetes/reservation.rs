@@ -16,6 +16,7 @@ use tracing::{debug, info};
 
 use super::TryAgain;
 use super::desk::Desk;
+use super::queue::Key;
 use decide::{Next, Write, decide};
 use seen::Sighting;
 
@@ -33,10 +34,7 @@ pub(super) async fn reconcile(desk: &Desk, id: ReservationId) -> Result<(), TryA
             Next::Write(writes) => return apply_all(desk, &seen, &writes).await,
             Next::Explain(ask) => desk.answered(id, Wish::Explain, explain(desk, &ask)),
             Next::Submit(wish, command) => {
-                let refusal = match submit(desk, &seen, &wish, *command).await? {
-                    None => continue,
-                    Some(refusal) => refusal,
-                };
+                let Some(refusal) = submit(desk, &seen, &wish, *command).await? else { continue };
                 if matches!(refusal, Refusal::NoRoom(_)) && !heard {
                     // What was written before the wish counts, also if its watch is behind.
                     heard = true;
@@ -122,6 +120,12 @@ fn explain(desk: &Desk, ask: &Ask) -> Answer {
 /// Writes in order. That the provider cannot be told keeps nobody from being released, and nobody is said to be held
 /// before the provider is told.
 async fn apply_all(desk: &Desk, seen: &Seen, writes: &[Write]) -> Result<(), TryAgain> {
+    if let [first @ Write::Status { .. }, _, ..] = writes {
+        // Whoever waits for an answer comes before those who are to be told of another's.
+        apply::apply(desk, first).await?;
+        desk.touch([Key::Reservation(seen.id)]);
+        return Ok(());
+    }
     let mut failed = None;
     for write in writes {
         if failed.is_some() && !matches!(write, Write::Hold { held: false, .. }) {

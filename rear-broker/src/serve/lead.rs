@@ -18,7 +18,7 @@ use crate::ledger::{self, LedgerError};
 use crate::operations;
 
 /// The copy before this one needs a moment to let go of the ledger.
-const HANDOVER: Duration = Duration::from_secs(60);
+const HANDOVER: Duration = Duration::from_mins(1);
 
 /// Between two attempts to open a ledger that is in use.
 const PAUSE: Duration = Duration::from_millis(250);

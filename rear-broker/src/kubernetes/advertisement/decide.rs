@@ -129,7 +129,7 @@ pub(super) fn writes(
         let status = status(cluster, shown, sighting, now);
         let is_known = known.is_some_and(|known| known.says_the_same_as(&status));
         let (at, mark) = (Some(moment::text(now)), Some(mark.to_string()));
-        (!is_known).then(|| ClusterAdvertisementStatus {
+        (!is_known).then_some(ClusterAdvertisementStatus {
             last_update_time: at,
             ledger: mark,
             ..status
