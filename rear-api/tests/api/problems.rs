@@ -105,6 +105,7 @@ fn the_codes_are_these_and_stay_these() {
         ("ledger-full", 409),
         ("older-incarnation", 410),
         ("too-large", 413),
+        ("other-interface", 421),
         ("invalid", 422),
         ("consumed-beyond-allocated", 422),
         ("too-long", 422),
