@@ -258,11 +258,17 @@ impl Fleet {
         }
     }
 
-    pub(super) fn remove_cluster(&mut self, id: &ClusterId) -> Result<(), Divergence> {
+    fn remove_cluster(&mut self, id: &ClusterId) -> Result<(), Divergence> {
         let lends = self.clusters.get(id).is_some_and(|cluster| !cluster.live.is_empty());
         if lends || self.live_by_requester.contains_key(id) {
             return Err(Divergence::StillPromised(id.clone()));
         }
+        self.take_out(id);
+        Ok(())
+    }
+
+    /// As if it had never been heard of; what it borrows stays.
+    pub(super) fn take_out(&mut self, id: &ClusterId) {
         if let Some(Cluster { record, row, .. }) = self.clusters.remove(id) {
             self.index.remove(id, row);
             self.sidelined.remove(id);
@@ -271,7 +277,6 @@ impl Fleet {
             self.timeline.move_advertisement(id, counted, None);
             self.timeline.move_sign(id, record.heard_at, None);
         }
-        Ok(())
     }
 
     fn drop_reservation(&mut self, id: ReservationId) -> Result<(), Divergence> {

@@ -68,7 +68,11 @@ impl Fleet {
     pub fn take_back(&mut self, changes: Vec<Undo>) -> bool {
         changes.into_iter().rev().all(|Undo(before)| match before {
             Before::Same => true,
-            Before::Cluster(id, None) => self.remove_cluster(&id).is_ok(),
+            // Who was never heard of may have promises all the same: administrators ask for others.
+            Before::Cluster(id, None) => {
+                self.take_out(&id);
+                true
+            }
             Before::Cluster(id, Some(kept)) => {
                 self.bring_back(&id, *kept);
                 true
