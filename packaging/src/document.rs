@@ -6,10 +6,15 @@
 //! |---|---|
 //! | `console` | typed into the shell; every command must succeed |
 //! | `console background` | started, and left running until the end; what follows waits for the next `text` |
+//! | `console fails` | typed into the shell; it must end with an error |
 //! | `console not-executed: WHY` | not typed |
 //! | `text`, right after a `console` | must be among what was printed, line by line, in this order; `…` stands for anything |
+//! | `text`, right after a `console fails` | must be all that was printed, line by line; a line that is only `…` stands for any lines |
 //! | `LANGUAGE file=NAME` | written to a file of that name |
+//! | `rust from=FILE` | must stand in that file of the project, whatever the spaces and comments: see [`excerpts`] |
 //! | anything else | left alone |
+//!
+//! A block may be indented, as those in lists are.
 
 use thiserror::Error;
 
@@ -39,6 +44,13 @@ pub enum Act {
         /// Each of these lines, in this order.
         expected: Vec<String>,
     },
+    /// Type these lines, have them fail, and find these and no others in what is printed.
+    Fail {
+        /// The lines.
+        commands: String,
+        /// Each of these lines, in this order.
+        expected: Vec<String>,
+    },
     /// Write a file.
     Write {
         /// Its name.
@@ -60,7 +72,9 @@ pub enum DocumentError {
     #[error("the block that begins at line {0} does not end")]
     Open(usize),
     /// A word that means nothing here.
-    #[error("line {line}: a console is `background`, or `not-executed: WHY`, and not `{word}`")]
+    #[error(
+        "line {line}: a console is `background`, `fails`, or `not-executed: WHY`, and not `{word}`"
+    )]
     Word {
         /// Where.
         line: usize,
@@ -90,8 +104,11 @@ pub fn steps(document: &str) -> Result<Vec<Step>, DocumentError> {
             steps.push(Step { line, act: console(line, words.trim(), block.text)? });
         } else if language == "text"
             && block.follows
-            && let Some(Act::Type { expected, .. } | Act::Start { expected, .. }) =
-                steps.last_mut().map(|step| &mut step.act)
+            && let Some(
+                Act::Type { expected, .. }
+                | Act::Start { expected, .. }
+                | Act::Fail { expected, .. },
+            ) = steps.last_mut().map(|step| &mut step.act)
         {
             expected.extend(block.text.lines().map(str::to_owned));
         }
@@ -99,10 +116,79 @@ pub fn steps(document: &str) -> Result<Vec<Step>, DocumentError> {
     Ok(steps)
 }
 
+/// A piece of a program that a document shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excerpt {
+    /// Where it begins in the document, counted from one.
+    pub line: usize,
+    /// The file of the project that has it; none if the document does not say.
+    pub from: Option<String>,
+    /// What is shown.
+    pub text: String,
+}
+
+impl Excerpt {
+    /// Whether a program has this piece, whatever spaces and comments are in either.
+    #[must_use]
+    pub fn stands_in(&self, program: &str) -> bool {
+        bare(program).contains(&bare(&self.text))
+    }
+}
+
+/// The texts of all blocks in a language.
+pub fn blocks_of(document: &str, language: &str) -> Result<Vec<String>, DocumentError> {
+    let of_language = blocks(document)?
+        .into_iter()
+        .filter(|block| block.info.split(' ').next() == Some(language));
+    Ok(of_language.map(|block| block.text).collect())
+}
+
+/// Every block of Rust.
+pub fn excerpts(document: &str) -> Result<Vec<Excerpt>, DocumentError> {
+    let rust = blocks(document)?.into_iter().filter_map(|block| {
+        let words = block.info.strip_prefix("rust")?;
+        let from = words.split(' ').find_map(|word| word.strip_prefix("from=")).map(str::to_owned);
+        Some(Excerpt { line: block.line, from, text: block.text })
+    });
+    Ok(rust.collect())
+}
+
+/// A program without comments and spaces; what documentation shows in it is compiled too, and stays.
+fn bare(program: &str) -> String {
+    let code = |line: &str| {
+        let line = line.trim_start();
+        let example = line.strip_prefix("//! ").or_else(|| line.strip_prefix("/// "));
+        example.unwrap_or(line).split(" //").next().unwrap_or_default().to_owned()
+    };
+    program.lines().map(code).collect::<String>().split_whitespace().collect()
+}
+
+/// Everything that a document has its reader type: lines of consoles, executed or not, continued lines joined.
+pub fn typed(document: &str) -> Result<Vec<(usize, String)>, DocumentError> {
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    let consoles = blocks(document)?.into_iter().filter(|block| block.info.starts_with("console"));
+    for block in consoles {
+        let mut continues = false;
+        for (number, text) in (block.line + 1..).zip(block.text.lines()) {
+            let (words, goes_on) = match text.strip_suffix('\\') {
+                Some(words) => (words, true),
+                None => (text, false),
+            };
+            match lines.last_mut() {
+                Some((_, before)) if continues => before.push_str(words.trim_start()),
+                _ => lines.push((number, words.to_owned())),
+            }
+            continues = goes_on;
+        }
+    }
+    Ok(lines)
+}
+
 fn console(line: usize, words: &str, text: String) -> Result<Act, DocumentError> {
     match words {
         "" => Ok(Act::Type { commands: text, expected: Vec::new() }),
         "background" => Ok(Act::Start { commands: text, expected: Vec::new() }),
+        "fails" => Ok(Act::Fail { commands: text, expected: Vec::new() }),
         other => match other.strip_prefix("not-executed: ") {
             Some(reason) => Ok(Act::Leave { reason: reason.to_owned() }),
             None => Err(DocumentError::Word { line, word: other.to_owned() }),
@@ -114,11 +200,15 @@ fn blocks(document: &str) -> Result<Vec<Block<'_>>, DocumentError> {
     let mut found: Vec<Block<'_>> = Vec::new();
     let mut open = false;
     let mut follows = false;
+    let mut indentation = 0;
     for (line, text) in (1..).zip(document.lines()) {
-        match (open, text.strip_prefix("```")) {
+        let text = if open { unindented(text, indentation) } else { text };
+        let fence = if open { text } else { text.trim_start() };
+        match (open, fence.strip_prefix("```")) {
             (false, Some(info)) => {
                 found.push(Block { line, info: info.trim(), text: String::new(), follows });
                 open = true;
+                indentation = text.len() - fence.len();
             }
             (true, Some("")) => (open, follows) = (false, true),
             (true, _) => {
@@ -135,6 +225,12 @@ fn blocks(document: &str) -> Result<Vec<Block<'_>>, DocumentError> {
     }
 }
 
+/// A line without as many spaces as its block is indented by.
+fn unindented(line: &str, by: usize) -> &str {
+    let spaces = line.len() - line.trim_start_matches(' ').len();
+    &line[spaces.min(by)..]
+}
+
 /// The first expected line that is not among the printed ones, after those before it.
 #[must_use]
 pub fn missing<'a>(expected: &'a [String], printed: &str) -> Option<&'a str> {
@@ -144,6 +240,29 @@ pub fn missing<'a>(expected: &'a [String], printed: &str) -> Option<&'a str> {
         .map(String::as_str)
         .filter(|line| !line.trim().is_empty())
         .find(|wanted| !printed.any(|line| is_like(line, wanted)))
+}
+
+/// The first line, expected or printed, where what was printed is something else than what was expected. Empty lines do
+/// not count.
+#[must_use]
+pub fn difference(expected: &[String], printed: &str) -> Option<String> {
+    let expected = expected.iter().map(String::as_str).filter(|line| !line.trim().is_empty());
+    let mut printed = printed.lines().filter(|line| !line.trim().is_empty()).peekable();
+    let mut anything = false;
+    for wanted in expected {
+        if wanted.trim() == "…" {
+            anything = true;
+            continue;
+        }
+        while anything && printed.next_if(|line| !is_like(line, wanted)).is_some() {}
+        anything = false;
+        match printed.next() {
+            Some(line) if is_like(line, wanted) => {}
+            Some(line) => return Some(format!("`{line}` and not `{wanted}`")),
+            None => return Some(format!("nothing and not `{wanted}`")),
+        }
+    }
+    printed.next().filter(|_| !anything).map(|line| format!("`{line}` and not the end"))
 }
 
 /// Whether a line is as it was expected: columns may be wider, and `…` stands for anything.
@@ -199,6 +318,49 @@ mod tests {
         let started =
             Act::Start { commands: "serve\n".to_owned(), expected: vec!["ready".to_owned()] };
         assert_eq!(acts(document), [started, Act::Leave { reason: "needs Kind".to_owned() }]);
+    }
+
+    #[test]
+    fn what_fails_must_print_exactly_this() {
+        let document = "```console fails\nserve\n```\n```text\nno: …\n```\n";
+        let failed =
+            Act::Fail { commands: "serve\n".to_owned(), expected: vec!["no: …".to_owned()] };
+        assert_eq!(acts(document), [failed]);
+        for (expected, printed, same) in [
+            ("a\nb …", "a\n\nb 1\n", true),
+            ("a", "a\nb\n", false),
+            ("a\nb", "a\n", false),
+            ("b", "a\nb\n", false),
+            ("…\nb", "a\na\nb\n", true),
+            ("a\n…", "a\nb\nc\n", true),
+            ("…\nb", "a\nc\n", false),
+        ] {
+            let expected: Vec<_> = expected.lines().map(str::to_owned).collect();
+            assert_eq!(difference(&expected, printed).is_none(), same, "{expected:?} {printed}");
+        }
+    }
+
+    #[test]
+    fn blocks_of_lists_are_blocks() {
+        let document = "1. Do\n\n   ```console\n   echo a\n     echo b\n   ```\n";
+        assert_eq!(acts(document), [typed("echo a\n  echo b\n", &[])]);
+    }
+
+    #[test]
+    fn what_is_typed_is_known_also_where_it_is_not_executed() {
+        let document = "```console not-executed: WHY\na \\\n  b\nc\n```\n```text\nd\n```\n";
+        let found = super::typed(document).expect("a session");
+        assert_eq!(found, [(2, "a b".to_owned()), (4, "c".to_owned())]);
+    }
+
+    #[test]
+    fn excerpts_stand_in_their_file_whatever_the_spaces() {
+        let document = "```rust from=src/a.rs\nlet a = 1; // one\nf(a);\n```\n```rust\nb\n```\n";
+        let found = excerpts(document).expect("blocks");
+        assert_eq!(found[0].from.as_deref(), Some("src/a.rs"));
+        assert!(found[0].stands_in("fn g() {\n    let a =\n        1;\n    f(a);\n}\n"));
+        assert!(!found[0].stands_in("let a = 2; f(a);"));
+        assert_eq!(found[1].from, None);
     }
 
     #[test]

@@ -59,6 +59,24 @@ fn the_reference_of_the_broker_s_command_line() {
     assert_is("docs/reference/command-line.md", &page);
 }
 
+#[test]
+fn the_reference_of_the_fleet_s_command_line() {
+    let introduction = format!(
+        "# The command line of `rear-fleet`\n\nEvery command and flag of the simulated fleet, {MADE}. How it is used is told in\n\
+         [simulate-a-fleet.md](../how-to/simulate-a-fleet.md).\n"
+    );
+    let exits = rear_fleet::cli::EXITS.map(|(code, meaning)| (code, meaning.to_owned()));
+    let page = command_line::page(Program {
+        grammar: rear_fleet::cli::grammar(),
+        introduction: &introduction,
+        elsewhere: |_| false,
+        about_elsewhere: "",
+        exits: exits.to_vec(),
+    });
+    assert!(page.contains("## `rear-fleet run`"), "{page}");
+    assert_is("docs/reference/rear-fleet.md", &page);
+}
+
 /// The agent's metrics, each with a series.
 pub(crate) fn of_the_agent() -> String {
     let agent = rear_agent::metrics::Metrics::default();
@@ -84,10 +102,14 @@ fn the_flags_and_metrics_of_the_agent() {
 #[test]
 fn the_reference_of_the_custom_resources() {
     let introduction = format!(
-        "# Custom resources\n\nThe fields of every kind, {MADE}. What the agent does with them is told in\n[agent.md](agent.md).\n"
+        "# Custom resources\n\nThe fields of every kind, {MADE}. What the agent does with those of\n\
+         `rear.fluidos.eu` is told in [agent.md](agent.md), what the broker does with those of `broker.fluidos.eu` in [broker-resources.md](broker-resources.md).\n"
     );
-    let page = custom_resources::page(&introduction, &rear_agent::resources::definitions());
+    let mut definitions = rear_agent::resources::definitions().to_vec();
+    definitions.extend(rear_api::resources::definitions());
+    let page = custom_resources::page(&introduction, &definitions);
     assert!(page.contains("| `spec.requestedCPU` |"), "{page}");
+    assert!(page.contains("| `spec.resources.capacity` |"), "{page}");
     assert_is("docs/reference/custom-resources.md", &page);
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::get;
+use rear_agent_sdk::daemon::leadership::{self, Held, LeaseError};
 use rear_store::{FileError, Store};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
@@ -13,9 +14,12 @@ use tracing::info;
 use super::ServeError;
 use super::doors::bind_for_operators;
 use crate::config::Config;
-use crate::kubernetes::{self, Held, LeaseError, connect};
+use crate::kubernetes::connect;
 use crate::ledger::{self, LedgerError};
 use crate::operations;
+
+/// Whose Lease it is.
+const PROGRAM: &str = "rear-broker";
 
 /// The copy before this one needs a moment to let go of the ledger.
 const HANDOVER: Duration = Duration::from_mins(1);
@@ -34,7 +38,7 @@ pub(super) async fn turn(config: &Config) -> Result<Option<Held>, ServeError> {
     let address = config.health_probe_bind_address;
     let door = bind_for_operators("health-probe-bind-address", address).await?;
     let waiting = door.map(|door| tokio::spawn(operations::run(door, probes(), is_over)));
-    let held = kubernetes::acquire(client, &namespace).await?;
+    let held = leadership::acquire(client, &namespace, PROGRAM).await?;
     over.send_replace(true);
     if let Some(waiting) = waiting {
         // A panic of it leaves the port free, which is all that matters.
@@ -70,5 +74,5 @@ pub(super) async fn open_in_turn(config: &Config, held: bool) -> Result<Store, S
 
 /// Ends when the Lease is lost: another copy may be at work. Never without one.
 pub(super) async fn lost(held: Option<Held>) -> LeaseError {
-    kubernetes::lost(held).await
+    leadership::lost(held).await
 }
