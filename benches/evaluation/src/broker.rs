@@ -110,6 +110,16 @@ impl<'a> Broker<'a> {
         Ok(sum_of(&answer, name))
     }
 
+    /// The same, of something that is counted.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a count, far below 2⁵³"
+    )]
+    pub(crate) fn count(&self, name: &str) -> Result<u64, Trouble> {
+        Ok(self.metric(name)? as u64)
+    }
+
     /// Ends it, and has every record and invariant of its ledger looked at by `rear-broker verify`. What it finds.
     pub(crate) fn verify(mut self) -> Result<Vec<String>, Trouble> {
         self.kill()?;
