@@ -8,6 +8,7 @@
 //! | `console background` | started, and left running until the end; what follows waits for the next `text` |
 //! | `console fails` | typed into the shell; it must end with an error |
 //! | `console not-executed: WHY` | not typed |
+//! | a comment `<!-- typed: WHY` up to `-->` | typed, and not shown: what stands in for something that is not there |
 //! | `text`, right after a `console` | must be among what was printed, line by line, in this order; `…` stands for anything |
 //! | `text`, right after a `console fails` | must be all that was printed, line by line; a line that is only `…` stands for any lines |
 //! | `LANGUAGE file=NAME` | written to a file of that name |
@@ -91,6 +92,10 @@ struct Block<'a> {
     /// Nothing but empty lines is between it and the block before.
     follows: bool,
 }
+
+const FENCE: &str = "```";
+const HIDDEN: &str = "<!-- typed: ";
+const END_OF_HIDDEN: &str = "-->";
 
 /// The steps of a document, in order.
 pub fn steps(document: &str) -> Result<Vec<Step>, DocumentError> {
@@ -201,16 +206,20 @@ fn blocks(document: &str) -> Result<Vec<Block<'_>>, DocumentError> {
     let mut open = false;
     let mut follows = false;
     let mut indentation = 0;
+    let mut end = FENCE;
     for (line, text) in (1..).zip(document.lines()) {
         let text = if open { unindented(text, indentation) } else { text };
         let fence = if open { text } else { text.trim_start() };
-        match (open, fence.strip_prefix("```")) {
+        let hidden = fence.starts_with(HIDDEN) && !open;
+        let info = if hidden { Some("console") } else { fence.strip_prefix(FENCE) };
+        match (open, info) {
             (false, Some(info)) => {
                 found.push(Block { line, info: info.trim(), text: String::new(), follows });
                 open = true;
                 indentation = text.len() - fence.len();
+                end = if hidden { END_OF_HIDDEN } else { FENCE };
             }
-            (true, Some("")) => (open, follows) = (false, true),
+            (true, _) if text == end => (open, follows) = (false, !hidden && end == FENCE),
             (true, _) => {
                 if let Some(block) = found.last_mut() {
                     block.text.extend([text, "\n"]);
@@ -344,6 +353,12 @@ mod tests {
     fn blocks_of_lists_are_blocks() {
         let document = "1. Do\n\n   ```console\n   echo a\n     echo b\n   ```\n";
         assert_eq!(acts(document), [typed("echo a\n  echo b\n", &[])]);
+    }
+
+    #[test]
+    fn what_stands_in_for_something_is_typed_and_not_shown() {
+        let document = "```console\na\n```\n<!-- typed: no kubelet\nb\n-->\n```text\nc\n```\n";
+        assert_eq!(acts(document), [typed("a\n", &[]), typed("b\n", &[])]);
     }
 
     #[test]

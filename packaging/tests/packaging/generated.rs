@@ -3,7 +3,15 @@
 use clap::Arg;
 use rear_agent::collect::sums::Totals;
 use rear_agent_sdk::Resources;
+use rear_api::body::MAX_BODY_LENGTH;
+use rear_api::page::MAX_PAGE;
 use rear_broker::config::KEYS;
+use rear_broker::limits::{
+    BODY_DEADLINE, HANDSHAKE_DEADLINE, HEADER_DEADLINE, IDLE_DEADLINE, MAX_CONNECTION_AGE,
+    MAX_CONNECTIONS, MAX_EVENT_STREAMS, MAX_HEADER_BYTES, MAX_HEADERS, MAX_INSTRUCTIONS,
+    MAX_STREAMS, MAX_WAIT,
+};
+use rear_engine::id::MAX_ID_LENGTH;
 use rear_packaging::chart::{AGENT, BROKER, Chart};
 use rear_packaging::reference::command_line::{self, Program};
 use rear_packaging::reference::{api, custom_resources, metrics, values, with_table};
@@ -143,6 +151,36 @@ fn the_page_about_the_api_has_every_address() {
     });
     let shown: usize = rows.map(|row| row.split(" | ").next().unwrap().matches(" /").count()).sum();
     assert_eq!(shown, count, "no address that is not there");
+}
+
+/// Thousands apart, as on the page.
+fn thousands(number: usize) -> String {
+    if number < 1000 {
+        return number.to_string();
+    }
+    format!("{} {:03}", thousands(number / 1000), number % 1000)
+}
+
+#[test]
+fn the_page_about_the_api_has_the_limits_that_are_there() {
+    let page = text("docs/reference/http-api.md");
+    for told in [
+        format!("| a body | {} MiB, within {} s |", MAX_BODY_LENGTH >> 20, BODY_DEADLINE.as_secs()),
+        format!("| headers | {MAX_HEADERS}, {} KiB at HTTP/2 ", MAX_HEADER_BYTES >> 10),
+        format!("at HTTP/1.1, within {} s |", HEADER_DEADLINE.as_secs()),
+        format!("| a handshake | {} s |", HANDSHAKE_DEADLINE.as_secs()),
+        format!("| a silent connection | {} min |", IDLE_DEADLINE.as_secs() / 60),
+        format!("| a connection | {} h |", MAX_CONNECTION_AGE.as_secs() / 3600),
+        format!("| connections | {} |", thousands(MAX_CONNECTIONS)),
+        format!("| requests at once on an HTTP/2 connection | {MAX_STREAMS};"),
+        format!("| event streams | {MAX_EVENT_STREAMS} for a caller |"),
+        format!("| instructions in one answer | {} |", thousands(MAX_INSTRUCTIONS)),
+        format!("at most\n{} seconds", MAX_WAIT.as_secs()),
+        format!("(`limit=`, {MAX_PAGE} at most)"),
+        format!("(1 to {MAX_ID_LENGTH} lower case letters"),
+    ] {
+        assert!(page.contains(&told), "{told}");
+    }
 }
 
 fn assert_chart(chart: &Chart) {

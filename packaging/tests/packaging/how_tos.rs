@@ -10,7 +10,8 @@ use super::session::Trial;
 use super::tree::text;
 
 /// Why a command of a how-to may be left out.
-const ACCEPTED: [&str; 13] = [
+const ACCEPTED: [&str; 14] = [
+    "needs Kind and Liqo",
     "needs Docker",
     "needs cert-manager",
     "needs systemd",
@@ -27,11 +28,14 @@ const ACCEPTED: [&str; 13] = [
 ];
 
 /// The pages whose commands are executed by a test of their own.
-const EXECUTED: [&str; 9] = [
+const EXECUTED: [&str; 12] = [
     "back-up-and-restore",
+    "install-the-agent",
+    "install-with-helm",
     "look-at-the-fleet",
     "monitor",
     "run-a-broker",
+    "serve-custom-resources",
     "simulate-a-fleet",
     "upgrade",
     "use-rearctl",
@@ -67,6 +71,28 @@ for cluster in rome paris; do
 done
 "#;
 
+/// Two clusters with nodes and nothing else, each with a context of its name; what cert-manager defines is there.
+const CLUSTERS: &str = r#"
+cargo build --quiet --release --package rear-agent
+cargo xtask playground up --bare --names rome,paris --kubeconfigs "$PWD/kubeconfigs" > playground.log 2>&1 &
+until grep -q 'Everything is up' playground.log; do sleep 0.5; done
+for cluster in rome paris; do
+  kubectl --kubeconfig kubeconfigs/$cluster config view --raw --flatten > $cluster.flat
+  at() { kubectl --kubeconfig $cluster.flat config view --raw -o jsonpath="{$1}"; }
+  at '.clusters[0].cluster.certificate-authority-data' | base64 -d > $cluster.ca
+  at '.users[0].user.client-certificate-data' | base64 -d > $cluster.crt
+  at '.users[0].user.client-key-data' | base64 -d > $cluster.key
+  export KUBECONFIG="$PWD/contexts"
+  kubectl config set-cluster $cluster --server="$(at '.clusters[0].cluster.server')" --certificate-authority=$cluster.ca --embed-certs
+  kubectl config set-credentials $cluster --client-certificate=$cluster.crt --client-key=$cluster.key --embed-certs
+  kubectl config set-context $cluster --cluster=$cluster --user=$cluster
+  kubectl --context $cluster apply --server-side -f "$REAR_TESTBED_CACHE"/cert-manager-*/cert-manager-crds.yaml
+  kubectl --context $cluster wait --for=condition=Established crd --all
+  kubectl --context $cluster create namespace cert-manager
+done
+kubectl config use-context paris
+"#;
+
 fn how_to(name: &str) -> String {
     assert!(EXECUTED.contains(&name), "{name}");
     format!("docs/how-to/{name}.md")
@@ -75,6 +101,22 @@ fn how_to(name: &str) -> String {
 #[test]
 fn back_up_and_restore() {
     Trial::of(&how_to("back-up-and-restore")).after(BROKER).run();
+}
+
+#[test]
+fn install_the_agent() {
+    let broker = "rear-broker init --data /var/lib/rear --name broker.example.com\n\
+                  rear-broker serve --data /var/lib/rear 2> broker.log &";
+    let before = format!("{PROGRAMS}{broker}\n{CLUSTERS}");
+    Trial::of(&how_to("install-the-agent")).after(&before).accepting(&ACCEPTED).run();
+}
+
+#[test]
+fn install_with_helm() {
+    let certificates =
+        "rear-broker init --data ca\nrear-broker certs issue rome --data ca\ncp -r ca/issued .";
+    let before = format!("{PROGRAMS}{CLUSTERS}\n{certificates}");
+    Trial::of(&how_to("install-with-helm")).after(&before).run();
 }
 
 #[test]
@@ -91,6 +133,17 @@ fn monitor() {
 fn run_a_broker() {
     let before = format!("{PROGRAMS}mkdir -p /var/backups");
     Trial::of(&how_to("run-a-broker")).after(&before).accepting(&ACCEPTED).run();
+}
+
+/// The broker cluster is the one of the current context; rome's own has the agent's custom resources.
+#[test]
+fn serve_custom_resources() {
+    let rest = "rear-broker init --data /var/lib/rear\n\
+                kubectl config view --raw --minify --flatten > broker.kubeconfig\n\
+                rear-agent crds | kubectl --context rome apply -f -\n\
+                kubectl --context rome wait --for=condition=Established crd --all";
+    let before = format!("{PROGRAMS}{CLUSTERS}\n{rest}");
+    Trial::of(&how_to("serve-custom-resources")).after(&before).run();
 }
 
 #[test]
