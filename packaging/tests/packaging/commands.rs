@@ -134,6 +134,10 @@ fn the_reference_has_every_flag_and_every_key() {
 fn every_setting_that_is_shown_can_be_used() {
     let mut looked_at = 0;
     for (page, document) in documents() {
+        // Which shows those that cannot.
+        if page.ends_with("when-it-does-not-work.md") {
+            continue;
+        }
         for block in blocks_of(&document, "toml").unwrap() {
             // A table is cargo's: the broker's file has none.
             if block.contains('[') && block.lines().any(|line| line.starts_with('[')) {

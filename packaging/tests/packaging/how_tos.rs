@@ -86,7 +86,7 @@ for cluster in rome paris; do
   kubectl config set-cluster $cluster --server="$(at '.clusters[0].cluster.server')" --certificate-authority=$cluster.ca --embed-certs
   kubectl config set-credentials $cluster --client-certificate=$cluster.crt --client-key=$cluster.key --embed-certs
   kubectl config set-context $cluster --cluster=$cluster --user=$cluster
-  kubectl --context $cluster apply --server-side -f "$REAR_TESTBED_CACHE"/cert-manager-*/cert-manager-crds.yaml
+  kubectl --context $cluster apply --server-side -f "$SERVERS"/cert-manager-*/cert-manager-crds.yaml
   kubectl --context $cluster wait --for=condition=Established crd --all
   kubectl --context $cluster create namespace cert-manager
 done

@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -26,6 +26,8 @@ use super::tree::{root, text};
 
 /// A command that prints nothing for so long is stuck.
 const SILENCE: Duration = Duration::from_mins(10);
+/// The variable in which a session has the folder of real servers.
+const SERVERS: &str = "SERVERS";
 /// Ends what one block prints.
 const MARK: &str = "--- the block has ended ---";
 /// What a block prints that should have failed, and has not.
@@ -114,10 +116,9 @@ impl Session {
             .env("HOME", &home)
             .env("XDG_CACHE_HOME", home.join(".cache"))
             .env("XDG_CONFIG_HOME", home.join(".config"))
-            .env(
-                CACHE_VARIABLE,
-                Places::from_environment().in_cache(Artifact::Helm).ancestors().nth(2).unwrap(),
-            )
+            .env(SERVERS, servers())
+            // The broker warns of variables that look like keys and are none.
+            .env_remove(CACHE_VARIABLE)
             .env("PATH", path(checkout.path()))
             .env("NO_COLOR", "1")
             .env("CARGO_TERM_COLOR", "never")
@@ -169,7 +170,8 @@ impl Session {
     /// Types lines, and returns what they print.
     fn type_in(&mut self, place: &str, commands: &str) -> String {
         // Beside the block, as its last line may have begun something that reads the standard input.
-        let typed = format!("{{ :\n{commands}\n}} < /dev/null\necho '{MARK}'\n");
+        // What it prints may not end with a line's end.
+        let typed = format!("{{ :\n{commands}\n}} < /dev/null\nprintf '\\n%s\\n' '{MARK}'\n");
         self.stdin.as_mut().unwrap().write_all(typed.as_bytes()).unwrap();
         let mut printed = String::new();
         loop {
@@ -238,6 +240,12 @@ fn read(stream: impl std::io::Read + Send + 'static) -> Receiver<String> {
     lines
 }
 
+/// Where real servers and definitions are.
+fn servers() -> PathBuf {
+    let helm = Places::from_environment().in_cache(Artifact::Helm);
+    helm.ancestors().nth(2).unwrap().to_owned()
+}
+
 /// Links to everything of the project, and `target/release`.
 fn checkout() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -264,7 +272,7 @@ fn checkout() -> TempDir {
 /// Cargo in the project itself, with the profile of tests in the place of `release`.
 fn write_cargo(file: &Path) {
     let script = format!(
-        "#!/bin/bash\ncd '{}'\nwords=()\nfor word; do\n  case $word in\n    --release) words+=(--profile test);;\n\
+        "#!/bin/bash\ncd '{}'\nexport {CACHE_VARIABLE}=\"${SERVERS}\"\nwords=()\nfor word; do\n  case $word in\n    --release) words+=(--profile test);;\n\
          \x20   *) words+=(\"$word\");;\n  esac\ndone\nexec '{}' \"${{words[@]}}\"\n",
         root().display(),
         env!("CARGO"),
