@@ -50,6 +50,10 @@ cargo build --quiet --release --package rearctl
 PATH="$PWD/target/release:$PATH"
 "#;
 
+/// The agent, and what plays clusters for it.
+pub(crate) const AGENT: &str =
+    "cargo build --quiet --release --package rear-agent --features clusters --bins --examples\n";
+
 /// A broker runs as the package installs it, and two clusters are known to it: rome, and paris with GPUs.
 const BROKER: &str = r#"
 cargo build --quiet --release --package rear-broker
@@ -73,7 +77,6 @@ done
 
 /// Two clusters with nodes and nothing else, each with a context of its name; what cert-manager defines is there.
 const CLUSTERS: &str = r#"
-cargo build --quiet --release --package rear-agent
 cargo xtask playground up --bare --names rome,paris --kubeconfigs "$PWD/kubeconfigs" > playground.log 2>&1 &
 until grep -q 'Everything is up' playground.log; do sleep 0.5; done
 for cluster in rome paris; do
@@ -107,7 +110,7 @@ fn back_up_and_restore() {
 fn install_the_agent() {
     let broker = "rear-broker init --data /var/lib/rear --name broker.example.com\n\
                   rear-broker serve --data /var/lib/rear 2> broker.log &";
-    let before = format!("{PROGRAMS}{broker}\n{CLUSTERS}");
+    let before = format!("{PROGRAMS}{AGENT}{broker}\n{CLUSTERS}");
     Trial::of(&how_to("install-the-agent")).after(&before).accepting(&ACCEPTED).run();
 }
 
@@ -115,7 +118,7 @@ fn install_the_agent() {
 fn install_with_helm() {
     let certificates =
         "rear-broker init --data ca\nrear-broker certs issue rome --data ca\ncp -r ca/issued .";
-    let before = format!("{PROGRAMS}{CLUSTERS}\n{certificates}");
+    let before = format!("{PROGRAMS}{AGENT}{CLUSTERS}\n{certificates}");
     Trial::of(&how_to("install-with-helm")).after(&before).run();
 }
 
@@ -142,7 +145,7 @@ fn serve_custom_resources() {
                 kubectl config view --raw --minify --flatten > broker.kubeconfig\n\
                 rear-agent crds | kubectl --context rome apply -f -\n\
                 kubectl --context rome wait --for=condition=Established crd --all";
-    let before = format!("{PROGRAMS}{CLUSTERS}\n{rest}");
+    let before = format!("{PROGRAMS}{AGENT}{CLUSTERS}\n{rest}");
     Trial::of(&how_to("serve-custom-resources")).after(&before).run();
 }
 
@@ -163,7 +166,8 @@ fn use_rearctl() {
 
 #[test]
 fn write_an_agent() {
-    let before = format!("{BROKER}mkdir certs; cp -r /etc/rear/rome certs/");
+    let build = "cargo build --quiet --release --package rear-agent-sdk --example host_agent";
+    let before = format!("{BROKER}{build}\nmkdir certs; cp -r /etc/rear/rome certs/");
     Trial::of(&how_to("write-an-agent")).after(&before).run();
 }
 

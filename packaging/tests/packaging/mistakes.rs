@@ -10,7 +10,7 @@ use rear_store::{Commit, RedbJournal, SCHEMA};
 use redb::{Database, TableDefinition};
 use twox_hash::XxHash3_64;
 
-use super::how_tos::PROGRAMS;
+use super::how_tos::{AGENT, PROGRAMS};
 use super::session::Trial;
 use super::tree::text;
 
@@ -21,7 +21,7 @@ const REMEDY: &str = "**What to do**:";
 
 #[test]
 fn every_message_is_what_the_programs_say() {
-    let before = format!("{PROGRAMS}cargo build --quiet --release --package rear-agent\n");
+    let before = format!("{PROGRAMS}{AGENT}");
     Trial::of(PAGE).with(ledger_of_a_newer_version).after(&before).run();
 }
 
