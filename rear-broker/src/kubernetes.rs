@@ -1,7 +1,7 @@
 //! The Kubernetes interface: agents and users write custom resources on a broker cluster, the broker answers in them.
 //!
-//! `follow` mirrors what the API server has; whatever changes there or in the ledger is put on the `queue`; the
-//! `desk` looks at it: observes, decides (pure), applies. What is wanted goes through the same store and engine as the
+//! `follow` mirrors what the API server has; whatever changes there or in the ledger is put on the `queue`; `work` looks
+//! at it: observes, decides (pure), applies. What is wanted goes through the same store and engine as the
 //! HTTP API. The ledger is the truth: what stands in the objects is a view of it, which is repaired whoever changed it.
 //! Whose words count where is for `speakers` to say, and whether this ledger may serve these objects for `claim`.
 
@@ -15,6 +15,8 @@ mod queue;
 mod reservation;
 mod shelf;
 mod speakers;
+pub mod steps;
+mod work;
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};

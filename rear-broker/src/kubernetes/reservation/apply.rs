@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::super::desk::Desk;
 use super::super::shelf::Place;
+use super::super::steps::step;
 use super::super::{MANAGER, TryAgain};
 use super::decide::Write;
 use super::seen::{Kind, Seen};
@@ -31,6 +32,7 @@ pub(super) async fn apply(desk: &Desk, write: &Write) -> Result<(), TryAgain> {
         }
         Write::Delete { place } => {
             let deleted = api(desk, place).delete(&place.name, &DeleteParams::default()).await;
+            step!("view-removed");
             unless_gone(deleted).map(drop)
         }
     }
@@ -69,6 +71,7 @@ async fn write_status(
     let body = json!({ "metadata": same(object), "status": with_removals(written, &before) });
     let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
     let patched = api(desk, place).patch_status(&place.name, &params, &Patch::Merge(body)).await;
+    step!("status-written");
     if let Some(object) = unless_gone(patched)? {
         desk.mirror().reservations.note(object);
     }
@@ -92,6 +95,11 @@ async fn hold(
     }
     let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
     let patched = api(desk, place).patch(&place.name, &params, &Patch::Merge(body)).await;
+    if held {
+        step!("held");
+    } else {
+        step!("let-go");
+    }
     if let Some(object) = unless_gone(patched)?
         && object.metadata.deletion_timestamp.is_none()
     {
@@ -111,7 +119,12 @@ async fn create(
     object.labels_mut().insert(VIEW_LABEL.to_owned(), view.to_owned());
     let params = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
     match api(desk, place).create(&params, &object).await {
-        Ok(created) => write_status(desk, place, &created, status).await,
+        Ok(created) => {
+            step!("copy-made");
+            write_status(desk, place, &created, status).await?;
+            step!("copy-shown");
+            Ok(())
+        }
         // The watch is about to tell of it.
         Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
         Err(error) => Err(error.into()),
