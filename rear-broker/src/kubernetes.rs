@@ -30,6 +30,7 @@ use thiserror::Error;
 use tokio::sync::Notify;
 use tracing::{info, warn};
 
+use crate::freshness::catch_up;
 use crate::routes::Broker;
 use claim::{Found, judge};
 use desk::Desk;
@@ -89,6 +90,8 @@ enum TryAgain {
     Store(SubmitError),
     #[error("an object cannot be written: {0}")]
     Unwritable(serde_json::Error),
+    #[error("the ledger is ahead of what is shown here: {0}")]
+    Behind(String),
     #[error("it did not come to rest")]
     Unsettled,
 }
@@ -124,6 +127,11 @@ pub async fn serve(
     let working = async {
         while !desk.mirror().is_complete() {
             listed.notified().await;
+        }
+        // Whoever led before may have written what is not shown here yet.
+        while let Err(why) = catch_up(&desk.broker.store).await {
+            warn!(why, "the end of the ledger is not known");
+            tokio::time::sleep(PAUSE).await;
         }
         claim(&desk, settings.replaces).await?;
         info!("the Kubernetes interface is served");

@@ -7,8 +7,12 @@ mod status;
 #[cfg(test)]
 mod tests;
 
+use kube::Api;
+use kube::api::ListParams;
+use kube::runtime::watcher::Event;
 use rear_api::dry_run::DryRun;
 use rear_api::problem::{Code, Problem};
+use rear_api::resources::Reservation as Object;
 use rear_engine::{Ask, Command, Refusal, ReservationId, dry_run};
 use rear_store::SubmitError;
 use serde_json::json;
@@ -18,6 +22,7 @@ use super::TryAgain;
 use super::desk::Desk;
 use super::queue::{Left, Turn};
 use super::steps::step;
+use crate::freshness::catch_up;
 use decide::{Next, Write, decide};
 use seen::Sighting;
 
@@ -32,10 +37,21 @@ pub(super) async fn reconcile(
     id: ReservationId,
     turn: Turn,
 ) -> Result<Left, TryAgain> {
-    let mut heard = false;
+    let (mut heard, mut caught_up, mut looked_for) = (false, false, false);
     for _ in 0..MAX_STEPS {
         let seen = observe(desk, id);
+        if !caught_up && seen.is_behind() {
+            caught_up = true;
+            catch_up(&desk.broker.store).await.map_err(TryAgain::Behind)?;
+            continue;
+        }
         match decide(&seen) {
+            Next::Submit(Wish::Release, _)
+                if !looked_for && seen.requesters().is_none() && is_shared(desk) =>
+            {
+                looked_for = true;
+                look_for(desk, id).await?;
+            }
             Next::Write(writes) => {
                 return match turn {
                     Turn::Answer => answer(desk, &writes).await,
@@ -56,6 +72,22 @@ pub(super) async fn reconcile(
         }
     }
     Err(TryAgain::Unsettled)
+}
+
+/// Whether others decide in the same ledger: what they have decided may be known before the object that it is about.
+fn is_shared(desk: &Desk) -> bool {
+    desk.broker.store.standing().is_some()
+}
+
+/// Looks whether the API server has an object of a reservation, whatever the watch has told: one that is only missing here
+/// is not to be given back.
+async fn look_for(desk: &Desk, id: ReservationId) -> Result<(), TryAgain> {
+    let all = Api::<Object>::all(desk.client.clone()).list(&ListParams::default()).await?;
+    let mut mirror = desk.mirror();
+    for object in all.items.into_iter().filter(|object| id_of(object) == Some(id)) {
+        mirror.reservations.take(Event::Apply(object));
+    }
+    Ok(())
 }
 
 /// Everything that is known at this moment.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
-use rear_api::resources::names::{FINALIZER, VIEW_LABEL};
-use rear_api::resources::{Reservation as Object, ReservationSpec, ReservationStatus};
+use rear_api::resources::names::{FINALIZER, NAME_ANNOTATION, VIEW_LABEL};
+use rear_api::resources::{Reservation as Object, ReservationStatus};
 use serde_json::{Value, json};
 
 use super::super::desk::Desk;
@@ -27,8 +27,12 @@ pub(super) async fn apply(desk: &Desk, write: &Write) -> Result<(), TryAgain> {
             let Some(object) = known(desk, place) else { return Ok(()) };
             hold(desk, place, &object, *held, target.as_deref()).await
         }
-        Write::Create { place, view, spec, status } => {
-            create(desk, place, view, spec, status).await
+        Write::Create { place, view, name, spec, status } => {
+            let mut object = Object::new(&place.name, (**spec).clone());
+            object.labels_mut().insert(VIEW_LABEL.to_owned(), (*view).to_owned());
+            let name = name.iter().map(|name| (NAME_ANNOTATION.to_owned(), name.clone()));
+            object.annotations_mut().extend(name);
+            create(desk, place, &object, status).await
         }
         Write::Delete { place } => {
             let deleted = api(desk, place).delete(&place.name, &DeleteParams::default()).await;
@@ -111,14 +115,11 @@ async fn hold(
 async fn create(
     desk: &Desk,
     place: &Place,
-    view: &str,
-    spec: &ReservationSpec,
+    object: &Object,
     status: &ReservationStatus,
 ) -> Result<(), TryAgain> {
-    let mut object = Object::new(&place.name, spec.clone());
-    object.labels_mut().insert(VIEW_LABEL.to_owned(), view.to_owned());
     let params = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
-    match api(desk, place).create(&params, &object).await {
+    match api(desk, place).create(&params, object).await {
         Ok(created) => {
             step!("copy-made");
             write_status(desk, place, &created, status).await?;

@@ -38,6 +38,8 @@ pub(crate) enum Write {
     Create {
         place: Place,
         view: &'static str,
+        /// As a user has named the reservation.
+        name: Option<String>,
         spec: Box<ReservationSpec>,
         status: Box<ReservationStatus>,
     },
@@ -172,6 +174,7 @@ fn create(seen: &Seen, record: &Reservation, namespace: &str, side: Kind) -> Wri
     Write::Create {
         place: Place { namespace: namespace.to_owned(), name: seen.id.to_string() },
         view: if side == Kind::ProvidersView { PROVIDERS_VIEW } else { REQUESTERS_VIEW },
+        name: seen.users_name(),
         spec: Box::new(ReservationSpec::viewing(&shown)),
         status: ready_to_write(seen, status, None).unwrap_or_default(),
     }

@@ -113,7 +113,7 @@ fn write_all(seen: &mut Seen) {
                     object.spec.target_cluster_id = target;
                 });
             }
-            Write::Create { place, view, spec, status } => {
+            Write::Create { place, view, spec, status, .. } => {
                 let mut object = Object::new(&place.name, *spec);
                 object.metadata.namespace = Some(place.namespace.clone());
                 object.metadata.labels = Some([(VIEW_LABEL.to_owned(), view.to_owned())].into());
