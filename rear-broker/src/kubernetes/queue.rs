@@ -57,8 +57,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// The longest: whoever repaired the cause should not wait for long.
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
-/// How many answers are under way at once: an API server does so many writes side by side, and more would only wait there.
-const ANSWERS_AT_ONCE: usize = 32;
+/// How many answers are under way at once: an API server does so many writes side by side, more would only wait there, and
+/// each needs a connection.
+const ANSWERS_AT_ONCE: usize = 16;
 
 /// How many others are told at once: few enough that an answer which comes in between is not behind many of them.
 const RESTS_AT_ONCE: usize = 8;

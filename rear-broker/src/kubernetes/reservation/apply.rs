@@ -19,8 +19,12 @@ use super::status::{pending, ready_to_write};
 /// Writes it. What is gone needs nothing; what has changed meanwhile is looked at again.
 pub(super) async fn apply(desk: &Desk, write: &Write) -> Result<(), TryAgain> {
     match write {
-        Write::Status { place, status } => {
+        Write::Status { place, of, status } => {
             let Some(object) = known(desk, place) else { return Ok(()) };
+            if object.metadata.resource_version != *of {
+                // Somebody has said something since, which must not be lost.
+                return Err(TryAgain::Unsettled);
+            }
             write_status(desk, place, &object, status).await
         }
         Write::Hold { place, held, target } => {
@@ -99,11 +103,7 @@ async fn hold(
     }
     let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
     let patched = api(desk, place).patch(&place.name, &params, &Patch::Merge(body)).await;
-    if held {
-        step!("held");
-    } else {
-        step!("let-go");
-    }
+    step!(if held { "held" } else { "let-go" });
     if let Some(object) = unless_gone(patched)?
         && object.metadata.deletion_timestamp.is_none()
     {
@@ -122,9 +122,7 @@ async fn create(
     match api(desk, place).create(&params, object).await {
         Ok(created) => {
             step!("copy-made");
-            write_status(desk, place, &created, status).await?;
-            step!("copy-shown");
-            Ok(())
+            write_status(desk, place, &created, status).await
         }
         // The watch is about to tell of it.
         Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
