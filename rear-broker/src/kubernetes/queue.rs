@@ -120,9 +120,10 @@ impl Queue {
     pub(super) fn done(&mut self, key: Key, left: Option<Left>, now: Instant) {
         self.running.remove(&key);
         match left {
-            Some(left) => {
-                self.failures.remove(&key);
-                if left == Left::Rest && self.resting.insert(key.clone()) {
+            Some(Left::Nothing) => drop(self.failures.remove(&key)),
+            // What failed before is still to be done.
+            Some(Left::Rest) => {
+                if self.resting.insert(key.clone()) {
                     self.rest.push_back((key.clone(), now));
                 }
             }
@@ -210,6 +211,22 @@ mod tests {
         assert_eq!((queue.next(now), queue.next(now)), (answer(1), answer(2)));
         queue.done(key(1), Some(Left::Rest), now);
         assert_eq!(queue.next(now + PATIENCE), rest(1));
+    }
+
+    #[test]
+    fn a_rest_that_fails_again_and_again_waits_longer_each_time() {
+        let (mut queue, now) = (Queue::default(), Instant::now());
+        queue.push(key(1));
+        queue.next(now).unwrap();
+        queue.done(key(1), Some(Left::Rest), now);
+        assert_eq!(queue.next(now), rest(1));
+        queue.done(key(1), None, now);
+        let first = queue.next_time().unwrap();
+        assert_eq!(queue.next(first), answer(1));
+        queue.done(key(1), Some(Left::Rest), first);
+        assert_eq!(queue.next(first), rest(1));
+        queue.done(key(1), None, first);
+        assert_eq!(queue.next_time().unwrap() - first, FIRST_PAUSE * 2);
     }
 
     #[test]
