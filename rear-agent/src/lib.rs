@@ -12,6 +12,7 @@ pub mod controllers;
 pub mod identity;
 pub mod liqo;
 pub mod metrics;
+pub mod offer;
 pub mod probes;
 pub mod promises;
 pub mod resources;
