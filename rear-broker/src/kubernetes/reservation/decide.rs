@@ -223,7 +223,7 @@ fn without_record(seen: &Seen) -> Next {
     let says = |status: ReservationStatus| {
         let known = original.object.status.as_ref();
         let status = ready_to_write(seen, status, known);
-        let write = status.map(|status| self::says(original, status));
+        let write = status.map(|status| says(original, status));
         Next::Write(misplaced_all(seen).into_iter().chain(write).chain(release()).collect())
     };
     let conditions = original.object.conditions();
