@@ -99,8 +99,11 @@ pub(crate) const ALL: &[Suite] = &[
     },
     Suite {
         name: "evaluation-clusters",
-        shows: "the evaluation of the Kubernetes agent and beside etcd, in seconds",
-        requirement: testbed::api_server_is_there,
+        shows: "the evaluation of the Kubernetes agent, beside etcd and on it, in seconds",
+        requirement: |root| {
+            tools::require(root, &[&PROTOC, &PROTOC_TYPES])?;
+            testbed::api_server_is_there(root)
+        },
         commands: |_| one_command(&evaluation_tests("clusters::")),
     },
     Suite {
