@@ -34,15 +34,15 @@ struct State {
 
 impl Restarted {
     /// Each of them ends after so many writes.
-    fn dying_after(stage: &Stage, writes: usize) -> Self {
-        let flags = arguments(&stage.server, &[]);
+    fn dying_after(on: &Stage, writes: usize) -> Self {
+        let flags = arguments(&on.server, &[]);
         let flags: Vec<_> = flags.iter().map(ToString::to_string).collect();
-        let folder = stage.broker.certificates().parent().unwrap().to_owned();
+        let folder = on.broker.certificates().parent().unwrap().to_owned();
         let start = move || {
             let mut command = program(&folder, &flags);
             started(command.env("REAR_BROKER_DIES_AFTER", writes.to_string()))
         };
-        let ledger = stage.broker.ledger();
+        let ledger = on.broker.ledger();
         let (child, _, log) = start();
         let state = State { child, log, places: Vec::new(), is_over: false };
         let state = Arc::new(Mutex::new(state));
