@@ -1,4 +1,4 @@
-//! The project's own commands, reached as `cargo xtask …`: test, setup, tidy, ci, package, evaluate, playground.
+//! The project's own commands, reached as `cargo xtask …`: test, setup, tidy, ci, package, evaluate, soak, playground.
 
 #![expect(clippy::print_stdout, reason = "a command-line program talks on standard output")]
 
@@ -18,6 +18,7 @@ mod playground;
 mod root;
 mod setup;
 mod small_disk;
+mod soak;
 mod stopwatch;
 mod suites;
 mod test;
@@ -59,6 +60,15 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// A fleet that lives with a broker which is killed, restored and watched: --minutes 30, --seed N
+    Soak {
+        /// Programs as tests build them, on a machine that has no time for others
+        #[arg(long)]
+        as_tests: bool,
+        /// What the soak is given, such as `--minutes 60`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Clusters with agents and a broker, to try things: up, status, certs, reserve, down
     Playground {
         /// What to do, such as `up --clusters 3`
@@ -83,6 +93,7 @@ fn dispatch(command: &Command) -> Result<(), Failed> {
         Command::Ci => ci::run(&root),
         Command::Package { as_tests } => package::run(&root, *as_tests),
         Command::Evaluate { arguments } => evaluate::run(&root, arguments),
+        Command::Soak { as_tests, arguments } => soak::run(&root, *as_tests, arguments),
         Command::Playground { arguments } => playground::run(&root, arguments),
     }
 }
@@ -115,6 +126,18 @@ mod tests {
                 assert_eq!(arguments, ["--test", "latency", "--short"]);
             }
             _ => panic!("expected the evaluation"),
+        }
+    }
+
+    #[test]
+    fn what_the_soak_is_asked_is_handed_on() {
+        match Command::parse_from(["xtask", "soak", "--as-tests", "--minutes", "5", "--seed", "2"])
+        {
+            Command::Soak { as_tests, arguments } => {
+                assert!(as_tests);
+                assert_eq!(arguments, ["--minutes", "5", "--seed", "2"]);
+            }
+            _ => panic!("expected the soak"),
         }
     }
 
