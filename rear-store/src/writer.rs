@@ -8,6 +8,7 @@ mod batch;
 mod contest;
 mod keeper;
 mod order;
+mod portion;
 mod reply;
 mod trimming;
 
@@ -30,6 +31,7 @@ use crate::timekeeper::Reading;
 use crate::view::View;
 use keeper::Keeper;
 use order::weight;
+use portion::Portion;
 use trimming::Trimming;
 
 pub(crate) use reply::Reply;
@@ -37,7 +39,7 @@ pub(crate) use reply::Reply;
 /// How many bytes of commands are committed together: enough to share a sync, few enough to be quick.
 pub const MAX_BATCH_BYTES: usize = 4 << 20;
 
-/// How many reservations end, or clusters grow stale, in one batch: the next one goes on.
+/// How many reservations end, or clusters grow stale, in one batch at most: the next one goes on.
 pub const MAX_DUE: usize = 1000;
 
 /// So many batches in a row do not fail by chance: the store stops and says why.
@@ -96,6 +98,8 @@ pub(crate) struct Writer {
     fleet: Fleet,
     position: Position,
     trimming: Trimming,
+    /// How much of what is due is done in one batch.
+    portion: Portion,
     /// How many batches failed since one succeeded.
     failures: u32,
     /// Those who share the ledger could not be asked when they were last asked.
@@ -141,6 +145,7 @@ impl Writer {
             fleet,
             position,
             trimming,
+            portion: Portion::default(),
             failures: 0,
             away: false,
             shared,
