@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+use rear_agent_sdk::daemon::BindAddress;
 use rear_engine::ClusterId;
 use rear_engine::price::Currency;
 
@@ -17,7 +18,6 @@ use super::value::{
     NamespaceName, ReplacedLedger, Setting, Shape, Share, Span, StoreKind, Unit, Weighting,
 };
 use super::{Found, Place, Values};
-use crate::operations::BindAddress;
 
 /// When a changed value counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use rear_agent_sdk::daemon::BindAddress;
 use rear_engine::ask::{MAX_DURATION, MIN_DURATION};
 use rear_engine::policy::{Percent, Weights};
 use rear_engine::price::Currency;
@@ -18,7 +19,6 @@ use rear_store::Commit;
 use thiserror::Error;
 
 use crate::kubernetes::Replaces;
-use crate::operations::BindAddress;
 
 pub use shared::{EtcdEndpoint, EtcdPrefix, StoreKind};
 
