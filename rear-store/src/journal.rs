@@ -132,8 +132,8 @@ pub struct Decided {
 /// Takes in commands of another broker, and tells what became of them.
 pub type TakeIn = Box<dyn Fn(Vec<Command>, Origin, TellDecided) + Send + Sync>;
 
-/// Is told once what was decided.
-pub type TellDecided = Box<dyn FnOnce(Decided) + Send>;
+/// Is told once what was decided; `None` where that is not known.
+pub type TellDecided = Box<dyn FnOnce(Option<Decided>) + Send>;
 
 /// Wakes whoever follows.
 pub type Wake = Box<dyn Fn() + Send + Sync>;

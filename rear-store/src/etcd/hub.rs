@@ -141,6 +141,14 @@ impl Hub {
         state.trouble = None;
     }
 
+    /// Another broker says that there are entries up to this one.
+    pub(super) fn expect(&self, position: Position) {
+        let mut state = self.state();
+        if position.incarnation == state.applied.position.incarnation {
+            state.known = state.known.max(position);
+        }
+    }
+
     /// The bytes of an entry that was heard.
     pub(super) fn heard(&self, position: Position) -> Option<Vec<u8>> {
         self.state().heard.remove(&position.number)

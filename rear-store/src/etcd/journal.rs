@@ -325,7 +325,9 @@ impl Journal for EtcdJournal {
 
     fn hand_over(&mut self, commands: &[&Command]) -> HandedOver {
         let winner = self.winners.last().filter(|winner| *winner != self.broker);
-        let lately = self.doubt.is_none() && self.won_at.elapsed() < HANDED_WITHIN;
+        // Who has lost etcd grants nothing, also not by way of others.
+        let well = self.doubt.is_none() && self.hub.fork().is_none() && !self.hub.is_in_trouble();
+        let lately = well && self.won_at.elapsed() < HANDED_WITHIN;
         let door = winner.filter(|_| lately).and_then(|winner| self.hub.door_of(winner));
         let (Some(winner), Some(door)) = (winner, door) else { return HandedOver::Kept };
         let applied = self.hub.applied();
@@ -342,10 +344,11 @@ impl Journal for EtcdJournal {
                 Err(_) => HandedOver::Unheard,
                 Ok(record) => {
                     let (position, each, entry) = record.into_parts();
-                    if !entry.is_empty() {
+                    if entry.is_empty() {
+                        self.hub.expect(position);
+                    } else {
                         self.hub.hear(position, &entry);
                     }
-                    self.hub.know_of(position);
                     HandedOver::Decided(Decided { position, each })
                 }
             },

@@ -55,14 +55,16 @@ pub(crate) struct Handed {
 
 /// What is known of them so far; told when nobody waits for more.
 struct Gathered {
-    decided: Mutex<Decided>,
+    /// `None` once something is not known, and will not be.
+    decided: Mutex<Option<Decided>>,
     tell: Mutex<Option<TellDecided>>,
 }
 
 impl Handed {
     pub(crate) fn new(commands: Vec<Command>, origin: Origin, tell: TellDecided) -> Self {
         let nothing = Decided { position: Position::default(), each: vec![None; commands.len()] };
-        let gathered = Gathered { decided: Mutex::new(nothing), tell: Mutex::new(Some(tell)) };
+        let gathered =
+            Gathered { decided: Mutex::new(Some(nothing)), tell: Mutex::new(Some(tell)) };
         Self { commands, origin, gathered: Arc::new(gathered) }
     }
 
@@ -85,20 +87,30 @@ impl Handed {
 impl Gathered {
     /// A refusal is not passed on: whoever handed it over asks itself, of the newest state.
     fn note(&self, place: usize, outcome: Result<Answer, SubmitError>) {
-        let Ok(Answer { position, reservation: Some(reservation) }) = outcome else { return };
-        let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
-        decided.position = decided.position.max(position);
-        if let Some(each) = decided.each.get_mut(place) {
-            *each = Some(reservation.id);
+        let mut gathered = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
+        match outcome {
+            Ok(Answer { position, reservation: Some(reservation) }) => {
+                let Some(decided) = &mut *gathered else { return };
+                decided.position = decided.position.max(position);
+                if let Some(each) = decided.each.get_mut(place) {
+                    *each = Some(reservation.id);
+                }
+            }
+            Err(SubmitError::NotDurable(_) | SubmitError::Stopped(_)) => *gathered = None,
+            Ok(Answer { reservation: None, .. })
+            | Err(
+                SubmitError::Refused(_)
+                | SubmitError::Overloaded
+                | SubmitError::ClockJumped(_)
+                | SubmitError::CutOff(_),
+            ) => {}
         }
     }
 }
 
 impl Drop for Gathered {
     fn drop(&mut self) {
-        let decided = self.decided.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let nothing = Decided { position: decided.position, each: Vec::new() };
-        let decided = std::mem::replace(decided, nothing);
+        let decided = self.decided.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(tell) = self.tell.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
             tell(decided);
         }

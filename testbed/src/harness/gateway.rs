@@ -37,15 +37,24 @@ impl Gateway {
     }
 
     /// Puts a value.
+    #[must_use]
     pub fn put(&self, key: &str, value: &[u8]) -> String {
         let (key, value) = (base64(key.as_bytes()), base64(value));
         self.post("/v3/kv/put", &format!(r#"{{"key":"{key}","value":"{value}"}}"#))
     }
 
     /// Removes a key.
-    pub fn remove(&self, key: &str) -> String {
+    pub fn remove(&self, key: &str) {
         let key = base64(key.as_bytes());
-        self.post("/v3/kv/deleterange", &format!(r#"{{"key":"{key}"}}"#))
+        drop(self.post("/v3/kv/deleterange", &format!(r#"{{"key":"{key}"}}"#)));
+    }
+
+    /// Whether this node leads; `None` where it does not answer, or knows no leader.
+    #[must_use]
+    pub fn leads(&self) -> Option<bool> {
+        let status = self.post("/v3/maintenance/status", "{}");
+        let (own, leader) = (text_of(&status, "member_id")?, text_of(&status, "leader")?);
+        (leader != "0").then_some(own == leader)
     }
 
     /// Forgets everything but the newest values, and says whether that was done.
@@ -58,8 +67,8 @@ impl Gateway {
     }
 
     /// Gives the space back that nothing needs, on this node.
-    pub fn defragment(&self) -> String {
-        self.post("/v3/maintenance/defragment", "{}")
+    pub fn defragment(&self) {
+        drop(self.post("/v3/maintenance/defragment", "{}"));
     }
 
     /// Disarms the alarm that there is no space, of every node.

@@ -103,5 +103,6 @@ async fn decide(
             drop(tell.send(decided));
         }),
     );
-    Ok(told.await.unwrap_or(nothing))
+    // Whoever handed it over finds out by an entry of its own.
+    told.await?.ok_or_else(|| "what became of it is not known".into())
 }
