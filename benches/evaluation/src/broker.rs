@@ -19,6 +19,7 @@ const LOOK: Duration = Duration::from_secs(30);
 /// A broker that serves, and its data.
 pub(crate) struct Broker<'a> {
     stage: &'a Stage,
+    program: PathBuf,
     data: PathBuf,
     certificates: PathBuf,
     port: u16,
@@ -37,6 +38,12 @@ impl<'a> Broker<'a> {
         Self::start_on(stage, stage.new_folder("data")?, stage.certificates("broker"), extra)
     }
 
+    /// On a new ledger, as it was built elsewhere.
+    pub(crate) fn start_program(stage: &'a Stage, program: PathBuf) -> Result<Self, Trouble> {
+        let data = stage.new_folder("data")?;
+        Self::launch(stage, program, data, stage.certificates("broker"), &[])
+    }
+
     /// On this folder, with these certificates.
     pub(crate) fn start_on(
         stage: &'a Stage,
@@ -44,20 +51,31 @@ impl<'a> Broker<'a> {
         certificates: PathBuf,
         extra: &[&str],
     ) -> Result<Self, Trouble> {
+        let program = stage.programs().path("rear-broker")?;
+        Self::launch(stage, program, data, certificates, extra)
+    }
+
+    fn launch(
+        stage: &'a Stage,
+        program: PathBuf,
+        data: PathBuf,
+        certificates: PathBuf,
+        extra: &[&str],
+    ) -> Result<Self, Trouble> {
         let port = free_port()?;
         let extra: Vec<String> = extra.iter().map(ToString::to_string).collect();
-        let (child, metrics) = serve(&mut plain(stage, &data, &certificates, port, &extra)?)?;
-        Ok(Self { stage, data, certificates, port, extra, child, metrics })
+        let (child, metrics) = serve(&mut plain(&program, &data, &certificates, port, &extra))?;
+        Ok(Self { stage, program, data, certificates, port, extra, child, metrics })
     }
 
     /// The command of this broker, for who starts it otherwise.
-    pub(crate) fn command(&self) -> Result<Command, Trouble> {
-        plain(self.stage, &self.data, &self.certificates, self.port, &self.extra)
+    pub(crate) fn command(&self) -> Command {
+        plain(&self.program, &self.data, &self.certificates, self.port, &self.extra)
     }
 
     /// Starts it again, at the same place on the same data.
     pub(crate) fn restart(&mut self) -> Result<(), Trouble> {
-        let mut command = self.command()?;
+        let mut command = self.command();
         self.restart_as(&mut command)
     }
 
@@ -110,11 +128,21 @@ impl<'a> Broker<'a> {
         Ok(sum_of(&answer, name))
     }
 
+    /// The same, of something that is counted.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a count, far below 2⁵³"
+    )]
+    pub(crate) fn count(&self, name: &str) -> Result<u64, Trouble> {
+        Ok(self.metric(name)? as u64)
+    }
+
     /// Ends it, and has every record and invariant of its ledger looked at by `rear-broker verify`. What it finds.
     pub(crate) fn verify(mut self) -> Result<Vec<String>, Trouble> {
         self.kill()?;
-        let program = self.stage.programs().path("rear-broker")?;
-        let output = Command::new(program).args(["verify", "--data"]).arg(&self.data).output()?;
+        let output =
+            Command::new(&self.program).args(["verify", "--data"]).arg(&self.data).output()?;
         std::fs::remove_dir_all(&self.data)?;
         if output.status.success() {
             return Ok(Vec::new());
@@ -124,14 +152,8 @@ impl<'a> Broker<'a> {
     }
 }
 
-fn plain(
-    stage: &Stage,
-    data: &Path,
-    certificates: &Path,
-    port: u16,
-    extra: &[String],
-) -> Result<Command, Trouble> {
-    let mut command = Command::new(stage.programs().path("rear-broker")?);
+fn plain(program: &Path, data: &Path, certificates: &Path, port: u16, extra: &[String]) -> Command {
+    let mut command = Command::new(program);
     command
         .arg("serve")
         .arg("--data")
@@ -148,7 +170,7 @@ fn plain(
         .args(extra)
         .env("NO_COLOR", "1")
         .stderr(Stdio::piped());
-    Ok(command)
+    command
 }
 
 /// Waits until it says that it serves.

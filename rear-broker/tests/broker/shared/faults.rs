@@ -103,7 +103,7 @@ fn a_running_broker_whose_next_entry_is_gone_goes_on_from_the_snapshot() {
 
 #[test]
 fn an_etcd_that_is_full_grants_nothing_by_half() {
-    let trio = Trio::on(Etcd::start_apart(&["--quota-backend-bytes=25165824"]).unwrap());
+    let trio = Trio::on(Etcd::start_apart(&["--quota-backend-bytes=25165824"]).unwrap(), &[]);
     let load = loaded(&trio);
     let large = vec![7; 512 << 10];
     let full = || trio.gateway(0).put("/full", &large).contains("space exceeded").then_some(());

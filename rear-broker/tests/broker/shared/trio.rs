@@ -41,11 +41,16 @@ pub(crate) struct Broker {
 
 impl Trio {
     pub(crate) fn start() -> Self {
-        Self::on(Etcd::start_apart(&[]).unwrap())
+        Self::start_with(&[])
+    }
+
+    /// With these flags for each of them.
+    pub(crate) fn start_with(flags: &[&str]) -> Self {
+        Self::on(Etcd::start_apart(&[]).unwrap(), flags)
     }
 
     /// On three nodes of etcd.
-    pub(crate) fn on(etcd: Etcd) -> Self {
+    pub(crate) fn on(etcd: Etcd, flags: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let authority = Authority::new();
         let brokers = ["a", "b", "c"].iter().enumerate();
@@ -54,6 +59,7 @@ impl Trio {
             authority.server().write(&home.join("certs"), &authority);
             let ways: Vec<Proxy> = etcd.endpoints().iter().map(|node| way_to(node)).collect();
             let mut broker = Broker::new(home, ways, place);
+            broker.arguments.extend(flags.iter().map(ToString::to_string));
             broker.start();
             broker
         });
