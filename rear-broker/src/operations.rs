@@ -5,7 +5,6 @@ mod guard;
 mod pages;
 mod plain;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
