@@ -5,8 +5,6 @@ mod guard;
 mod pages;
 mod plain;
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::str::FromStr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -16,15 +14,12 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use thiserror::Error;
-use tokio::net::TcpListener;
-use tokio::sync::watch;
 
 use crate::dashboard::dashboard;
-use crate::listen::stopped;
 use crate::metrics::Metrics;
 use crate::routes::Broker;
 
+pub use crate::listen::run_plain as run;
 pub use guard::ForAdministrators;
 
 /// What Prometheus asks for first.
@@ -33,33 +28,6 @@ const OPEN_METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; ch
 
 /// The older format, for everyone else.
 const PLAIN_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-
-/// Where a listener of the operator is: `:8080` for all interfaces, `127.0.0.1:8080` for one, `0` for none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BindAddress(pub Option<SocketAddr>);
-
-/// A text that is no address to listen on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("an address is HOST:PORT, :PORT for all interfaces, or 0 for none")]
-pub struct BindAddressError;
-
-impl FromStr for BindAddress {
-    type Err = BindAddressError;
-
-    fn from_str(text: &str) -> Result<Self, BindAddressError> {
-        if text == "0" {
-            return Ok(Self(None));
-        }
-        let address = match text.strip_prefix(':') {
-            Some(port) => port
-                .parse()
-                .ok()
-                .map(|port| SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), port)),
-            None => text.parse().ok(),
-        };
-        address.map(|address| Self(Some(address))).ok_or(BindAddressError)
-    }
-}
 
 /// `/metrics`.
 pub fn metrics(metrics: Arc<Metrics>) -> Router {
@@ -87,14 +55,4 @@ pub fn pages(broker: Arc<Broker>) -> Router {
 /// The same, for whoever is on this machine.
 pub fn pages_nearby(broker: Arc<Broker>) -> Router {
     pages(broker).layer(from_fn(guard::only_nearby))
-}
-
-/// Answers until it is time to stop.
-pub async fn run(socket: TcpListener, router: Router, mut stopping: watch::Receiver<bool>) {
-    let router = router.into_make_service_with_connect_info::<SocketAddr>();
-    let serving = axum::serve(socket, router)
-        .with_graceful_shutdown(async move { stopped(&mut stopping).await });
-    if let Err(error) = serving.await {
-        tracing::error!(error = &error as &dyn std::error::Error, "a listener ended");
-    }
 }

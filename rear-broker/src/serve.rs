@@ -7,22 +7,23 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rear_agent_sdk::daemon::leadership::{Held, LeaseError};
 use rear_api::moment;
 use rear_engine::Timestamp;
 use rear_store::clock::{Clock, SystemClock};
 use thiserror::Error;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::{Notify, Semaphore, mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 use tracing::{error, info, warn};
 
 use crate::audit::{Audit, AuditError};
 use crate::config::{Config, ConfigErrors, Loaded};
 use crate::files::raise_limit;
-use crate::kubernetes::{Held, KubernetesError, LeaseError};
+use crate::kubernetes::KubernetesError;
 use crate::ledger::LedgerError;
 use crate::limits::{MAX_CONNECTIONS, MAX_OPERATORS};
-use crate::listen::Listener;
+use crate::listen::{Listener, Places};
 use crate::log::{Log, LogError};
 use crate::metrics::Metrics;
 use crate::operations;
@@ -182,7 +183,7 @@ impl House {
             trust: trust.clone(),
             administrators: administrators.clone(),
             answers: (),
-            connections: Arc::new(Semaphore::new(places)),
+            places: Places::new(places),
             metrics: metrics.clone(),
             stopping: stopping.clone(),
         };

@@ -66,9 +66,9 @@ fn a_backup_holds_everything_and_begins_a_new_life() {
     let restored = restore(&backup, &place.path("again.redb"), later()).unwrap();
     assert_eq!(restored.ledger, 9);
     assert_eq!(restored.backup, Position { incarnation: 1, number: 30 });
-    assert_eq!(restored.incarnation, 1_900_000_000);
+    assert_eq!(restored.incarnation, 1_900_000_000_000_000);
     let contents = open(&place.path("again.redb")).load().unwrap();
-    assert_eq!(contents.meta.position, Position::start_of(1_900_000_000));
+    assert_eq!(contents.meta.position, Position::start_of(1_900_000_000_000_000));
     assert_eq!(restored.clusters, contents.clusters.len());
     assert_eq!(restored.reservations, contents.reservations.len());
     assert_same(&contents, &history.fleet);
@@ -85,7 +85,7 @@ fn each_restore_begins_a_life_of_its_own() {
     let place = Place::new();
     let (_, backup) = backed_up(&place, 2);
     let first = restore(&backup, &place.path("1.redb"), later()).unwrap();
-    let soon = later().plus("1s".parse().unwrap());
+    let soon = later().plus(rear_engine::Duration::from_nanos(1000));
     let second = restore(&backup, &place.path("2.redb"), soon).unwrap();
     assert!(second.incarnation > first.incarnation);
     // Also where the clock stands before the incarnation that the backup is of.
