@@ -107,6 +107,8 @@ fn reopen(folder: &Path, name: &str, commit: Commit, promises: u128) {
     let (path, copy) = (folder.join("ledger.redb"), folder.join("crashed.redb"));
     let ledger = filled(&path, commit, promises);
     std::fs::copy(&path, &copy).expect("space");
+    // Otherwise the system writes the copy while it is read.
+    std::fs::File::open(&copy).and_then(|file| file.sync_all()).expect("space");
     drop(ledger);
     let (journal, opening) = timed(|| RedbJournal::open(&copy, commit).expect("it opens"));
     let (contents, reading) = timed(|| journal.load().expect("readable"));

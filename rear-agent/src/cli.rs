@@ -9,6 +9,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use rear_agent_sdk::{Chain, Length};
 use tracing_subscriber::EnvFilter;
 
+use crate::offer::{currency, label, rate};
 use crate::probes::BindAddress;
 use crate::resources::definitions_as_yaml;
 use crate::run::run;
@@ -90,6 +91,21 @@ pub struct Options {
     /// Resources that count as GPUs.
     #[arg(long, value_delimiter = ',', default_value = "nvidia.com/gpu")]
     pub gpu_resources: Vec<String>,
+    /// What a core costs for an hour, such as 0.05; with --memory-cost and --currency.
+    #[arg(long, value_parser = rate, requires_all = ["memory_cost", "currency"])]
+    pub cpu_cost: Option<String>,
+    /// What a GiB of memory costs for an hour; with --cpu-cost and --currency.
+    #[arg(long, value_parser = rate, requires_all = ["cpu_cost", "currency"])]
+    pub memory_cost: Option<String>,
+    /// What a GPU costs for an hour; nothing, if absent.
+    #[arg(long, value_parser = rate, requires = "cpu_cost")]
+    pub gpu_cost: Option<String>,
+    /// The currency of these prices, such as EUR; without prices, this cluster is left out where a request has a price ceiling.
+    #[arg(long, value_parser = currency, requires = "cpu_cost")]
+    pub currency: Option<String>,
+    /// Properties by which requests can select this cluster: KEY=VALUE, with commas between.
+    #[arg(long, value_delimiter = ',', value_parser = label)]
+    pub labels: Vec<(String, String)>,
     /// Reject promises on this cluster that do not fit any more; never those in use.
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", action = clap::ArgAction::Set)]
     pub reject_when_full: bool,
@@ -181,6 +197,7 @@ fn work(options: Options) -> Result<(), Box<dyn std::error::Error>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::offer::Offer;
 
     fn options(arguments: &[&str]) -> Options {
         Cli::try_parse_from(["rear-agent"].iter().chain(arguments)).unwrap().options
@@ -217,5 +234,32 @@ mod tests {
         assert_eq!(options.gpu_resources.len(), 2);
         assert!(Cli::try_parse_from(["rear-agent", "--advertisement-requeue-interval=0"]).is_err());
         assert!(Cli::try_parse_from(["rear-agent", "--broker-transport=smoke"]).is_err());
+    }
+
+    #[test]
+    fn a_price_is_whole_and_readable_or_refused() {
+        let priced = ["--cpu-cost=0.05", "--memory-cost=0.01", "--currency=EUR"];
+        let offer = Offer::of(&options(&priced)).unwrap();
+        let cost = offer.cost.unwrap();
+        assert_eq!((cost.cpu_cost.as_str(), cost.currency.as_str()), ("0.05", "EUR"));
+        assert_eq!(Offer::of(&options(&[])).unwrap(), Offer::default());
+        for wrong in [
+            &["--cpu-cost=0.05"][..],
+            &["--gpu-cost=1"],
+            &["--currency=EUR"],
+            &["--cpu-cost=-1", "--memory-cost=0", "--currency=EUR"],
+            &["--cpu-cost=1", "--memory-cost=0", "--currency=E U R"],
+        ] {
+            let line = ["rear-agent"].iter().chain(wrong);
+            assert!(Cli::try_parse_from(line).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn labels_are_pairs_within_the_limits_of_the_wire() {
+        let offer = Offer::of(&options(&["--labels=region=eu,tier=gold"])).unwrap();
+        assert_eq!(offer.labels["tier"], "gold");
+        assert!(Cli::try_parse_from(["rear-agent", "--labels=region"]).is_err());
+        assert!(Offer::of(&options(&[&format!("--labels={}=a", "k".repeat(1000))])).is_err());
     }
 }

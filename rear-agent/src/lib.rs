@@ -13,6 +13,7 @@ pub mod identity;
 pub mod lease;
 pub mod liqo;
 pub mod metrics;
+pub mod offer;
 pub mod probes;
 pub mod promises;
 pub mod resources;

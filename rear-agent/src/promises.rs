@@ -3,6 +3,7 @@
 //! The API server is the memory: what is kept is what is there. So a restart, an edit or a deletion by hand are all the
 //! same case, a difference from what the broker wants.
 
+mod names;
 pub mod translate;
 
 use std::future::Future;
@@ -11,11 +12,11 @@ use std::sync::Arc;
 
 use kube::api::{DeleteParams, ListParams};
 use kube::runtime::events::EventType;
-use kube::{Api, Resource};
+use kube::{Api, Resource, ResourceExt};
 use rear_agent_sdk::communicator::{ClusterId, Reservation, Role};
 use rear_agent_sdk::{Doing, InstructionHandler, Keeping, NotKept, Resources, Source};
 use rear_api::reservation::PhaseName;
-use tokio::sync::Notify;
+use tokio::sync::{Mutex, Notify};
 
 use crate::collect::watch::Collected;
 use crate::context::{Context, apply};
@@ -51,6 +52,8 @@ pub struct Promises {
     collected: Arc<Collected>,
     acceptance: Acceptance,
     disturbance: Arc<Disturbance>,
+    /// Held while a name is chosen and used.
+    naming: Mutex<()>,
 }
 
 impl Promises {
@@ -62,7 +65,7 @@ impl Promises {
         acceptance: Acceptance,
         disturbance: Arc<Disturbance>,
     ) -> Self {
-        Self { context, collected, acceptance, disturbance }
+        Self { context, collected, acceptance, disturbance, naming: Mutex::default() }
     }
 
     async fn kept_as(&self, role: Role) -> Result<Vec<Reservation>, Source> {
@@ -84,17 +87,34 @@ impl Promises {
         let api = self.context.instructions::<ProviderInstruction>();
         if self.acceptance == Acceptance::UnlessFull && !is_active(promise) {
             let known = list(&api).await.map_err(failed)?;
-            if !known.iter().any(|known| known.spec.reservation_name == promise.id) {
+            if !known.iter().any(|known| known.reservation() == promise.id) {
                 self.room_for(promise, &known)?;
             }
         }
-        let kept = apply(&api, MANAGER, &provider_instruction(promise)).await.map_err(failed)?;
+        let kept = self.apply_named(&api, promise).await.map_err(failed)?;
         step!("promise-kept");
         if kept.status.is_none() {
             let note = kept.spec.message.clone().unwrap_or_default();
             self.context.tell(&kept, EventType::Normal, "Promised", &note);
         }
         Ok(())
+    }
+
+    /// Under the name that its user gave it, apart from others who gave theirs the same.
+    async fn apply_named(
+        &self,
+        api: &Api<ProviderInstruction>,
+        promise: &Reservation,
+    ) -> Result<ProviderInstruction, kube::Error> {
+        if promise.name.is_none() {
+            return apply(api, MANAGER, &provider_instruction(promise, None)).await;
+        }
+        let _one_at_a_time = self.naming.lock().await;
+        let mut known = api.list(&ListParams::default()).await?.items;
+        let taken: Vec<_> = known.iter().map(ResourceExt::name_any).collect();
+        known.retain(is_ours);
+        let name = names::choose(promise, &known, &taken);
+        apply(api, MANAGER, &provider_instruction(promise, name)).await
     }
 
     /// Whether it still fits beside what is promised already.
@@ -130,9 +150,13 @@ impl Promises {
             Role::Provider => {
                 step!("promise-ended");
                 let api = self.context.instructions::<ProviderInstruction>();
-                let withdrawn = self.withdraw(&api, &provider_instruction(promise)).await;
+                let mut known = list(&api).await?;
+                known.retain(|known| known.reservation() == promise.id);
+                for instruction in &known {
+                    self.withdraw(&api, instruction).await?;
+                }
                 step!("promise-withdrawn");
-                withdrawn
+                Ok(())
             }
         }
     }
@@ -175,7 +199,7 @@ pub fn is_ours<K: Instruction + Resource>(instruction: &K) -> bool {
     let mut written = written.map(|entry| entry.manager.as_deref());
     let (requester, provider) = instruction.sides("this");
     written.any(|manager| manager == Some(MANAGER))
-        && meta.name.as_deref() == Some(&K::name_for(instruction.reservation()))
+        && meta.name.as_ref().is_some_and(|name| instruction.names().contains(name))
         && [requester, provider].iter().all(|id| id.parse::<ClusterId>().is_ok())
         && instruction.amounts().resources().is_ok()
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use kube::{Api, Client};
 use rear_agent_sdk::communicator::ClusterId;
+use rear_agent_sdk::rear_engine::labels::LabelsError;
 use rear_agent_sdk::{
     Agent, BrokerCommunicator, Error, HttpCommunicator, KubernetesCommunicator, Schedule,
 };
@@ -30,6 +31,7 @@ use crate::identity::{self, IdentityError};
 use crate::lease::{self, LeaseError};
 use crate::liqo::{Kubeconfigs, Liqo, Settings};
 use crate::metrics::Metrics;
+use crate::offer::Offer;
 use crate::probes;
 use crate::promises::{Acceptance, Disturbance, Promises};
 
@@ -42,6 +44,9 @@ pub enum RunError {
     /// The flags do not fit together.
     #[error("{0}")]
     Flags(&'static str),
+    /// The labels are not ones.
+    #[error("--labels")]
+    Labels(#[from] LabelsError),
     /// There is no way to the API server.
     #[error("there is neither a usable kubeconfig nor a service account")]
     NoCluster(#[source] kube::config::InferConfigError),
@@ -71,6 +76,7 @@ pub enum RunError {
 /// Runs until a signal, or until it cannot go on.
 pub async fn run(options: Options) -> Result<(), RunError> {
     let way = Way::of(&options)?;
+    let offer = Offer::of(&options)?;
     let certificate = way.certificate()?;
     let config = kube::Config::infer().await.map_err(RunError::NoCluster)?;
     let client = Client::try_from(config).map_err(RunError::Client)?;
@@ -103,6 +109,7 @@ pub async fn run(options: Options) -> Result<(), RunError> {
             cluster,
             broker,
             metrics: metrics.clone(),
+            offer,
         };
         tokio::select! {
             ended = parts.run(ready) => ended,
@@ -194,12 +201,13 @@ struct Parts<'a> {
     cluster: ClusterId,
     broker: Option<Arc<dyn BrokerCommunicator>>,
     metrics: Arc<Metrics>,
+    offer: Offer,
 }
 
 impl Parts<'_> {
     /// All parts, until one ends.
     async fn run(self, ready: watch::Sender<bool>) -> Result<(), RunError> {
-        let Self { options, client, cluster, broker, metrics } = self;
+        let Self { options, client, cluster, broker, metrics, offer } = self;
         let tracked = Tracked::with_devices(options.gpu_resources.clone());
         let that_count =
             if options.count_unready_nodes { NodesThatCount::All } else { NodesThatCount::Usable };
@@ -226,9 +234,15 @@ impl Parts<'_> {
             name: options.advertisement_name.clone(),
             every: options.advertisement_requeue_interval,
         };
-        let sources = Sources { collected: collected.clone(), kept, publication: publications };
+        let sources = Sources {
+            collected: collected.clone(),
+            kept,
+            cost: offer.shown(),
+            publication: publications,
+        };
         let advertising = advertisement::run(context.clone(), place, sources);
-        let telling = tell(options, context, collected.clone(), publication, disturbance);
+        let collector = ClusterCollector::new(collected.clone(), offer, publication);
+        let telling = tell(options, context, collected.clone(), collector, disturbance);
         let is_ready = async {
             // The sums live as long as this does.
             let _ = collected.progress().wait_for(|progress| progress.is_complete()).await;
@@ -252,14 +266,13 @@ async fn tell(
     options: &Options,
     context: Arc<Context>,
     collected: Arc<Collected>,
-    publication: watch::Sender<Publication>,
+    collector: ClusterCollector,
     disturbance: Arc<Disturbance>,
 ) -> Result<(), RunError> {
     let Some(broker) = context.broker.clone() else { return std::future::pending().await };
     let acceptance =
         if options.reject_when_full { Acceptance::UnlessFull } else { Acceptance::Always };
     let cluster = context.cluster.clone();
-    let collector = ClusterCollector::new(collected.clone(), publication);
     let promises = Promises::new(context, collected, acceptance, disturbance);
     let agent = Agent::builder(cluster, broker, collector, promises)
         .schedule(Schedule::aligned(options.advertisement_requeue_interval))

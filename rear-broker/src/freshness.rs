@@ -25,18 +25,23 @@ pub(crate) async fn wait(store: &Store, parts: &mut Parts) -> Result<(), Failure
     let seen = at_least(&parts.headers)?;
     let newest = take_consistency(&mut parts.uri)?;
     if let Some(seen) = seen {
-        wait_for(store, seen).await?;
+        wait_for(store, seen).await.map_err(|why| late(&why))?;
     }
     if newest {
-        let (tell, end) = oneshot::channel();
-        // Whoever asked may be gone by now.
-        store.ask_for_the_end(move |end| drop(tell.send(end)));
-        let late = || late("etcd did not answer");
-        let end = tokio::time::timeout(PATIENCE, end).await.map_err(|_| late())?;
-        let end = end.map_err(|_| late())?;
-        wait_for(store, end.map_err(|error| self::late(&error.to_string()))?).await?;
+        catch_up(store).await.map_err(|why| late(&why))?;
     }
     Ok(())
+}
+
+/// Waits until everything is shown here that anyone had committed when this was called; else says why it is not.
+pub(crate) async fn catch_up(store: &Store) -> Result<(), String> {
+    let (tell, end) = oneshot::channel();
+    // Whoever asked may be gone by now.
+    store.ask_for_the_end(move |end| drop(tell.send(end)));
+    let silent = || "etcd did not answer".to_owned();
+    let end = tokio::time::timeout(PATIENCE, end).await.map_err(|_| silent())?;
+    let end = end.map_err(|_| silent())?.map_err(|error| error.to_string())?;
+    wait_for(store, end).await
 }
 
 /// Marks an answer that may be older than it seems.
@@ -47,7 +52,7 @@ pub(crate) fn mark(store: &Store, headers: &mut HeaderMap) {
     }
 }
 
-async fn wait_for(store: &Store, wanted: Position) -> Result<(), Failure> {
+async fn wait_for(store: &Store, wanted: Position) -> Result<(), String> {
     // What was seen in an earlier life of the ledger says nothing about this one.
     if wanted <= position(store) {
         return Ok(());
@@ -55,7 +60,7 @@ async fn wait_for(store: &Store, wanted: Position) -> Result<(), Failure> {
     let mut news = store.subscribe(None);
     let shown = async { while position(store) < wanted && news.changed().await.is_ok() {} };
     let in_time = tokio::time::timeout(PATIENCE, shown).await;
-    in_time.map_err(|_| late(&format!("this broker has not seen {wanted} yet")))
+    in_time.map_err(|_| format!("this broker has not seen {wanted} yet"))
 }
 
 fn position(store: &Store) -> Position {

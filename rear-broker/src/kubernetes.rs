@@ -1,7 +1,7 @@
 //! The Kubernetes interface: agents and users write custom resources on a broker cluster, the broker answers in them.
 //!
-//! `follow` mirrors what the API server has; whatever changes there or in the ledger is put on the `queue`; the
-//! `desk` looks at it: observes, decides (pure), applies. What is wanted goes through the same store and engine as the
+//! `follow` mirrors what the API server has; whatever changes there or in the ledger is put on the `queue`; `work` looks
+//! at it: observes, decides (pure), applies. What is wanted goes through the same store and engine as the
 //! HTTP API. The ledger is the truth: what stands in the objects is a view of it, which is repaired whoever changed it.
 //! Whose words count where is for `speakers` to say, and whether this ledger may serve these objects for `claim`.
 
@@ -15,6 +15,8 @@ mod queue;
 mod reservation;
 mod shelf;
 mod speakers;
+pub mod steps;
+mod work;
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -28,6 +30,7 @@ use thiserror::Error;
 use tokio::sync::Notify;
 use tracing::{info, warn};
 
+use crate::freshness::catch_up;
 use crate::routes::Broker;
 use claim::{Found, judge};
 use desk::Desk;
@@ -87,6 +90,8 @@ enum TryAgain {
     Store(SubmitError),
     #[error("an object cannot be written: {0}")]
     Unwritable(serde_json::Error),
+    #[error("the ledger is ahead of what is shown here: {0}")]
+    Behind(String),
     #[error("it did not come to rest")]
     Unsettled,
 }
@@ -122,6 +127,11 @@ pub async fn serve(
     let working = async {
         while !desk.mirror().is_complete() {
             listed.notified().await;
+        }
+        // Whoever led before may have written what is not shown here yet.
+        while let Err(why) = catch_up(&desk.broker.store).await {
+            warn!(why, "the end of the ledger is not known");
+            tokio::time::sleep(PAUSE).await;
         }
         claim(&desk, settings.replaces).await?;
         info!("the Kubernetes interface is served");

@@ -19,7 +19,7 @@ use tracing::{error, info, warn};
 use crate::audit::{Audit, AuditError};
 use crate::config::{Config, ConfigErrors, Loaded};
 use crate::files::raise_limit;
-use crate::kubernetes::{self, Held, KubernetesError, LeaseError};
+use crate::kubernetes::{Held, KubernetesError, LeaseError};
 use crate::ledger::LedgerError;
 use crate::limits::{MAX_CONNECTIONS, MAX_OPERATORS};
 use crate::listen::{Listener, Places};
@@ -288,12 +288,9 @@ fn serve_resources(
 ) -> Vec<JoinHandle<()>> {
     let Some(settings) = config.kubernetes() else { return Vec::new() };
     let (broker, failed) = (broker.clone(), fail.clone());
+    let takes_turns = lead::takes_turns(config);
     let serving = tokio::spawn(async move {
-        let serving = async {
-            let client = kubernetes::connect(settings.kubeconfig.as_deref()).await?;
-            Box::pin(kubernetes::serve(client, broker, settings)).await
-        };
-        let Err(error) = serving.await;
+        let Err(error) = lead::serve_resources(broker, settings, takes_turns).await;
         // Nobody waits for it once the broker stops.
         drop(failed.send(error.into()).await);
     });

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use rear_agent_sdk::communicator::{BrokerCommunicator, ReservationRequest};
 use rear_agent_sdk::{Error, HttpCommunicator, Intent};
-use rear_engine::{ClusterId, Dimension};
+use rear_engine::Dimension;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use crate::latency::Latencies;
 use crate::names::name;
@@ -26,10 +26,14 @@ const MEMORY: &str = "1Mi";
 const HUGE_CPU: &str = "1M";
 const HUGE_MEMORY: &str = "1Pi";
 
+/// Brokers that share a ledger know of each other's grants after milliseconds.
+const CATCH_UP: Duration = Duration::from_secs(5);
+
 /// What is to be done.
 #[derive(Debug, Clone)]
 pub struct Load {
-    /// Where the broker is, as `https://HOST:PORT`.
+    /// Where the broker is, as `https://HOST:PORT`; several that share a ledger with commas between. Each caller prefers
+    /// the one after its neighbour's.
     pub address: String,
     /// The certificates: [`name`]`(0)` is the huge cluster, those after it are the callers.
     pub certificates: PathBuf,
@@ -56,12 +60,12 @@ pub struct LoadReport {
 impl Load {
     /// Asks for as long as it should.
     pub async fn run(self) -> Result<LoadReport, Error> {
-        let provider = self.communicator(&name(0))?;
+        let provider = self.communicator(0)?;
         publish_huge(&provider).await?;
         let before = booked(&provider).await?;
         let mut callers = Vec::new();
         for number in 1..=self.callers {
-            let caller = self.communicator(&name(number))?;
+            let caller = self.communicator(number)?;
             caller.ping().await?;
             callers.push(caller);
         }
@@ -74,13 +78,22 @@ impl Load {
             report.add(&one.unwrap_or_default());
         }
         report.took = start.elapsed();
-        report.booked = booked(&provider).await?.saturating_sub(before);
+        report.booked = booked_in_the_end(&provider, before, report.latencies.count()).await?;
         Ok(report)
     }
 
-    fn communicator(&self, name: &ClusterId) -> Result<HttpCommunicator, Error> {
-        HttpCommunicator::one_at_a_time(&self.address, self.certificates.join(name.as_str()))
+    fn communicator(&self, number: usize) -> Result<HttpCommunicator, Error> {
+        let address = rotated(&self.address, number);
+        HttpCommunicator::one_at_a_time(&address, self.certificates.join(name(number).as_str()))
     }
+}
+
+/// A list with commas, begun at another place.
+fn rotated(list: &str, by: usize) -> String {
+    let mut items: Vec<&str> = list.split(',').collect();
+    let many = items.len();
+    items.rotate_left(by % many);
+    items.join(",")
 }
 
 async fn ask_until(caller: HttpCommunicator, end: Instant) -> LoadReport {
@@ -100,6 +113,22 @@ async fn ask_until(caller: HttpCommunicator, end: Instant) -> LoadReport {
 async fn publish_huge(provider: &HttpCommunicator) -> Result<(), Error> {
     let told = statement(&name(0), HUGE_CPU, HUGE_MEMORY);
     provider.publish(&told).await.map(drop)
+}
+
+/// By how much the books have grown. One of several brokers may hear of the last grants of the others a moment later.
+async fn booked_in_the_end(
+    provider: &HttpCommunicator,
+    before: u64,
+    granted: u64,
+) -> Result<u64, Error> {
+    let late = Instant::now() + CATCH_UP;
+    loop {
+        let grown = booked(provider).await?.saturating_sub(before);
+        if grown >= granted || Instant::now() > late {
+            return Ok(grown);
+        }
+        sleep(CATCH_UP / 100).await;
+    }
 }
 
 /// What is reserved on the huge cluster, in requests of a thousandth of a core.
@@ -140,5 +169,17 @@ impl fmt::Display for LoadReport {
             writeln!(f, "refused  {count:>9} times  {why}")?;
         }
         writeln!(f, "booked   {:>9}, granted {}", self.booked, self.latencies.count())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_caller_prefers_another_broker_and_knows_all() {
+        let seen: Vec<_> = (0..4).map(|number| rotated("a,b,c", number)).collect();
+        assert_eq!(seen, ["a,b,c", "b,c,a", "c,a,b", "a,b,c"]);
+        assert_eq!(rotated("a", 7), "a");
     }
 }

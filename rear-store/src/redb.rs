@@ -7,14 +7,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use redb::{Database, Durability, ReadableDatabase, StorageBackend};
+use redb::{Database, Durability, ReadableDatabase, StorageBackend, WriteTransaction};
 
 use crate::journal::{Batch, Journal, JournalError, Reader};
 use crate::records::Table;
 use crate::records::meta::Meta;
 use crate::rows::{ReadRows, WriteRows, write_batch, write_meta};
 use crate::steps::step;
-use tables::{Reading, Writing};
+use tables::{Reading, Writing, write_anew};
 
 pub use crate::files::FileError;
 
@@ -79,8 +79,14 @@ impl RedbJournal {
     /// Makes the file as small as it can be. Nothing happens while someone reads it.
     pub fn compact(&mut self) -> Result<(), JournalError> {
         // Whoever reads already keeps it as it is; the next start will do.
+        let careful = self.commit == Commit::TwoPhase;
         let Some(database) = Arc::get_mut(&mut self.database) else { return Ok(()) };
-        guarded(|| database.compact().map(drop).map_err(storage))
+        guarded(|| {
+            let transaction = begin(database, Durability::Immediate, careful)?;
+            write_anew(&transaction)?;
+            transaction.commit().map_err(storage)?;
+            database.compact().map(drop).map_err(storage)
+        })
     }
 
     /// One durable transaction. What fails leaves nothing: the transaction is dropped, which aborts it.
@@ -106,18 +112,27 @@ impl RedbJournal {
         write: impl FnOnce(&mut dyn WriteRows) -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {
         guarded(|| {
-            let mut transaction = self.database.begin_write().map_err(storage)?;
-            transaction.set_durability(durability).map_err(storage)?;
             let now = matches!(durability, Durability::Immediate);
             let careful = now && self.commit == Commit::TwoPhase;
-            transaction.set_two_phase_commit(careful);
-            transaction.set_quick_repair(careful);
+            let transaction = begin(&self.database, durability, careful)?;
             let written = write(&mut Writing::new(&transaction)?)?;
             step!("written");
             transaction.commit().map_err(storage)?;
             Ok(written)
         })
     }
+}
+
+fn begin(
+    database: &Database,
+    durability: Durability,
+    careful: bool,
+) -> Result<WriteTransaction, JournalError> {
+    let mut transaction = database.begin_write().map_err(storage)?;
+    transaction.set_durability(durability).map_err(storage)?;
+    transaction.set_two_phase_commit(careful);
+    transaction.set_quick_repair(careful);
+    Ok(transaction)
 }
 
 impl Journal for RedbJournal {

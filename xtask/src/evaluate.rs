@@ -4,10 +4,11 @@ use std::path::Path;
 
 use crate::failed::Failed;
 use crate::invocation::Invocation;
+use crate::tools::{self, PROTOC, PROTOC_TYPES};
 
 /// What is evaluated, and what evaluates it.
 const BUILD: [&str; 4] = [
-    "cargo build --locked PROFILE --package rear-broker --bins",
+    "cargo build --locked PROFILE --package rear-broker --bins ETCD",
     "cargo build --locked PROFILE --package rear-agent-sdk --example host_agent",
     "cargo build --locked PROFILE --package rear-agent --features clusters --bins --example figures",
     "cargo build --locked PROFILE --package rear-evaluation --bins",
@@ -20,13 +21,22 @@ fn profile(arguments: &[String]) -> &'static str {
     if short { "--profile test" } else { "--release" }
 }
 
+/// Brokers that share a ledger, where they can be built.
+fn etcd(can_be_built: bool) -> &'static str {
+    if can_be_built { "--features etcd" } else { "" }
+}
+
 /// What only looks at what is there.
 fn needs_programs(arguments: &[String]) -> bool {
     !arguments.iter().any(|argument| ["--list", "--render", "--help", "-h"].contains(&&**argument))
 }
 
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failed> {
-    let line = |line: &str| Invocation::new(&line.replace("PROFILE", profile(arguments)));
+    let etcd = etcd(tools::require(root, &[&PROTOC, &PROTOC_TYPES]).is_ok());
+    let line = |line: &str| {
+        let line = line.replace("PROFILE", profile(arguments)).replace("ETCD", etcd);
+        Invocation::new(&line)
+    };
     if needs_programs(arguments) {
         BUILD.iter().try_for_each(|build| line(build).run(root))?;
     }

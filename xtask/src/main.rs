@@ -1,4 +1,5 @@
-//! The project's own commands, reached as `cargo xtask …`: test, setup, tidy, ci, package, evaluate, soak, playground.
+//! The project's own commands, reached as `cargo xtask …`: test, setup, tidy, ci, package, evaluate, figures, soak,
+//! playground.
 
 #![expect(clippy::print_stdout, reason = "a command-line program talks on standard output")]
 
@@ -8,6 +9,7 @@ mod ci;
 mod evaluate;
 mod failed;
 mod features;
+mod figures;
 mod fuzz_corpus;
 mod go;
 mod invocation;
@@ -69,6 +71,8 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Measure everything that docs/figures.md has, build and tests included: about two hours
+    Figures,
     /// Clusters with agents and a broker, to try things: up, status, certs, reserve, down
     Playground {
         /// What to do, such as `up --clusters 3`
@@ -94,6 +98,7 @@ fn dispatch(command: &Command) -> Result<(), Failed> {
         Command::Package { as_tests } => package::run(&root, *as_tests),
         Command::Evaluate { arguments } => evaluate::run(&root, arguments),
         Command::Soak { as_tests, arguments } => soak::run(&root, *as_tests, arguments),
+        Command::Figures => figures::run(&root),
         Command::Playground { arguments } => playground::run(&root, arguments),
     }
 }

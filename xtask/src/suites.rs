@@ -99,8 +99,11 @@ pub(crate) const ALL: &[Suite] = &[
     },
     Suite {
         name: "evaluation-clusters",
-        shows: "the evaluation of the Kubernetes agent and beside etcd, in seconds",
-        requirement: testbed::api_server_is_there,
+        shows: "the evaluation of the Kubernetes agent, beside etcd and on it, in seconds",
+        requirement: |root| {
+            tools::require(root, &[&PROTOC, &PROTOC_TYPES])?;
+            testbed::api_server_is_there(root)
+        },
         commands: |_| one_command(&evaluation_tests("clusters::")),
     },
     Suite {
@@ -127,7 +130,7 @@ pub(crate) const ALL: &[Suite] = &[
         requirement: testbed::api_server_is_there,
         commands: |_| {
             one_command(
-                "cargo test --locked --package rear-broker --features clusters --test resources",
+                "cargo test --locked --package rear-broker --features clusters,failpoints --test resources",
             )
         },
     },
@@ -144,7 +147,7 @@ pub(crate) const ALL: &[Suite] = &[
     },
     Suite {
         name: "shared-ledger",
-        shows: "three brokers on three nodes of etcd: killed, stopped, cut off, full; nothing is granted twice",
+        shows: "three brokers on three nodes of etcd: killed, stopped, cut off, full; nothing is granted twice; one works on the resources",
         requirement: |root| {
             tools::require(root, &[&PROTOC, &PROTOC_TYPES, &FAKETIME])?;
             testbed::api_server_is_there(root)
@@ -156,7 +159,11 @@ pub(crate) const ALL: &[Suite] = &[
                      etcd:: journals:: machines::",
                 ),
                 Invocation::new(
-                    "cargo test --locked --package rear-broker --features etcd-tests --test broker -- \
+                    "cargo test --locked --package rear-broker --features clusters,etcd-tests --test broker -- \
+                     shared::",
+                ),
+                Invocation::new(
+                    "cargo test --locked --package rear-broker --features clusters,etcd-tests --test resources -- \
                      shared::",
                 ),
             ])

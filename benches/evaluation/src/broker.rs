@@ -19,6 +19,7 @@ const LOOK: Duration = Duration::from_secs(30);
 /// A broker that serves, and its data.
 pub(crate) struct Broker<'a> {
     stage: &'a Stage,
+    program: PathBuf,
     data: PathBuf,
     certificates: PathBuf,
     port: u16,
@@ -37,6 +38,12 @@ impl<'a> Broker<'a> {
         Self::start_on(stage, stage.new_folder("data")?, stage.certificates("broker"), extra)
     }
 
+    /// On a new ledger, as it was built elsewhere.
+    pub(crate) fn start_program(stage: &'a Stage, program: PathBuf) -> Result<Self, Trouble> {
+        let data = stage.new_folder("data")?;
+        Self::launch(stage, program, data, stage.certificates("broker"), &[])
+    }
+
     /// On this folder, with these certificates.
     pub(crate) fn start_on(
         stage: &'a Stage,
@@ -44,20 +51,31 @@ impl<'a> Broker<'a> {
         certificates: PathBuf,
         extra: &[&str],
     ) -> Result<Self, Trouble> {
+        let program = stage.programs().path("rear-broker")?;
+        Self::launch(stage, program, data, certificates, extra)
+    }
+
+    fn launch(
+        stage: &'a Stage,
+        program: PathBuf,
+        data: PathBuf,
+        certificates: PathBuf,
+        extra: &[&str],
+    ) -> Result<Self, Trouble> {
         let port = free_port()?;
         let extra: Vec<String> = extra.iter().map(ToString::to_string).collect();
-        let (child, metrics) = serve(&mut plain(stage, &data, &certificates, port, &extra)?)?;
-        Ok(Self { stage, data, certificates, port, extra, child, metrics })
+        let (child, metrics) = serve(&mut plain(&program, &data, &certificates, port, &extra))?;
+        Ok(Self { stage, program, data, certificates, port, extra, child, metrics })
     }
 
     /// The command of this broker, for who starts it otherwise.
-    pub(crate) fn command(&self) -> Result<Command, Trouble> {
-        plain(self.stage, &self.data, &self.certificates, self.port, &self.extra)
+    pub(crate) fn command(&self) -> Command {
+        plain(&self.program, &self.data, &self.certificates, self.port, &self.extra)
     }
 
     /// Starts it again, at the same place on the same data.
     pub(crate) fn restart(&mut self) -> Result<(), Trouble> {
-        let mut command = self.command()?;
+        let mut command = self.command();
         self.restart_as(&mut command)
     }
 
@@ -119,6 +137,16 @@ impl<'a> Broker<'a> {
         Ok(sum_of(&metrics_at(self.metrics()?)?, name))
     }
 
+    /// The same, of something that is counted.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a count, far below 2⁵³"
+    )]
+    pub(crate) fn count(&self, name: &str) -> Result<u64, Trouble> {
+        Ok(self.metric(name)? as u64)
+    }
+
     /// Ends it, and has every record and invariant of its ledger looked at by `rear-broker verify`. What it finds.
     pub(crate) fn verify(mut self) -> Result<Vec<String>, Trouble> {
         self.kill()?;
@@ -129,14 +157,14 @@ impl<'a> Broker<'a> {
 
     /// What `rear-broker verify` finds in a ledger that nobody has open.
     pub(crate) fn look_at_rest(&self, data: &Path) -> Result<Vec<String>, Trouble> {
-        let mut command = self.program()?;
+        let mut command = self.program();
         let said = said_by(command.args(["verify", "--data"]).arg(data))?;
         Ok(said.err().map(|said| format!("verify: {said}")).into_iter().collect())
     }
 
     /// Saves the ledger of the running broker, as its administrator.
     pub(crate) fn save(&self, file: &Path) -> Result<(), Trouble> {
-        let mut command = self.program()?;
+        let mut command = self.program();
         command.args(["snapshot", "save"]).arg(file).args(["--url", &self.address()]);
         command.arg("--certificates").arg(self.stage.certificates(ADMINISTRATOR));
         said_by(&mut command)?.map_err(|said| Trouble::Other(format!("snapshot save: {said}")))
@@ -144,7 +172,7 @@ impl<'a> Broker<'a> {
 
     /// Makes a ledger of what was saved.
     pub(crate) fn restore(&self, file: &Path, data: &Path) -> Result<(), Trouble> {
-        let mut command = self.program()?;
+        let mut command = self.program();
         command.args(["snapshot", "restore"]).arg(file).arg("--data").arg(data);
         said_by(&mut command)?.map_err(|said| Trouble::Other(format!("snapshot restore: {said}")))
     }
@@ -163,8 +191,8 @@ impl<'a> Broker<'a> {
         Ok(self.child.wait()?)
     }
 
-    fn program(&self) -> Result<Command, Trouble> {
-        Ok(Command::new(self.stage.programs().path("rear-broker")?))
+    fn program(&self) -> Command {
+        Command::new(&self.program)
     }
 }
 
@@ -188,14 +216,8 @@ pub(crate) fn metrics_at(address: SocketAddr) -> io::Result<String> {
     Ok(answer)
 }
 
-fn plain(
-    stage: &Stage,
-    data: &Path,
-    certificates: &Path,
-    port: u16,
-    extra: &[String],
-) -> Result<Command, Trouble> {
-    let mut command = Command::new(stage.programs().path("rear-broker")?);
+fn plain(program: &Path, data: &Path, certificates: &Path, port: u16, extra: &[String]) -> Command {
+    let mut command = Command::new(program);
     command
         .arg("serve")
         .arg("--data")
@@ -212,7 +234,7 @@ fn plain(
         .args(extra)
         .env("NO_COLOR", "1")
         .stderr(Stdio::piped());
-    Ok(command)
+    command
 }
 
 /// Waits until it says that it serves.

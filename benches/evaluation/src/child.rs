@@ -41,10 +41,15 @@ impl Child {
 
     /// The first line of its standard output, without its end.
     pub(crate) fn first_line(&mut self) -> io::Result<String> {
-        let output = self.0.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let output = self.take_stdout()?;
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line)?;
         Ok(line.trim_end().to_owned())
+    }
+
+    /// Its standard output, once.
+    pub(crate) fn take_stdout(&mut self) -> io::Result<std::process::ChildStdout> {
+        self.0.stdout.take().ok_or_else(|| io::ErrorKind::BrokenPipe.into())
     }
 
     /// Its standard error, once.

@@ -18,18 +18,25 @@ use crate::stage::{Programs, Size, Trouble};
 /// Where the results are that are kept.
 const KEPT: &str = "docs/evaluation";
 
+/// The page with the figures alone.
+const FIGURES: &str = "docs/figures.md";
+
 /// Where those of short runs are.
 const SHORT: &str = "target/evaluation";
 
 /// Evaluates REAR: what a broker and its agents cost, how fast and how right they are.
 #[derive(Debug, Parser)]
 #[command(name = "rear-evaluation", version, about, max_term_width = 100)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line are")]
 struct CommandLine {
     #[command(subcommand)]
     role: Option<Role>,
-    /// Only this test; may be repeated. `--list` names all of them
+    /// Only this test; may be repeated. `--list` names all of them; `build` and `suites` are only done when they are named
     #[arg(long = "test", value_name = "NAME", value_parser = named)]
     tests: Vec<&'static Experiment>,
+    /// Also how long the build and every suite of tests take: an hour more
+    #[arg(long, conflicts_with_all = ["tests", "short"])]
+    everything: bool,
     /// As little of each test as shows that it works, in seconds; its times say nothing
     #[arg(long)]
     short: bool,
@@ -102,7 +109,7 @@ impl SoakFlags {
 
 fn named(name: &str) -> Result<&'static Experiment, String> {
     Experiment::named(name).ok_or_else(|| {
-        let names: Vec<_> = Experiment::ALL.iter().map(|experiment| experiment.name).collect();
+        let names: Vec<_> = Experiment::every().map(|experiment| experiment.name).collect();
         format!("the tests are {}", names.join(", "))
     })
 }
@@ -135,15 +142,14 @@ impl CommandLine {
             list()?;
             return Ok(true);
         }
-        let folder = self.out.clone();
-        let results =
-            Results::new(folder.unwrap_or_else(|| if self.short { SHORT } else { KEPT }.into()));
+        let results = self.results();
         if self.render {
             results.render()?;
             return Ok(true);
         }
         let size = if self.short { Size::Short } else { Size::Full };
-        let every = || Experiment::ALL.iter().collect();
+        let house = if self.everything { Experiment::HOUSE } else { &[] };
+        let every = || Experiment::ALL.iter().chain(house).collect();
         let plan = Plan {
             experiments: if self.tests.is_empty() { every() } else { self.tests },
             size,
@@ -157,8 +163,18 @@ impl CommandLine {
     }
 }
 
+impl CommandLine {
+    fn results(&self) -> Results {
+        match &self.out {
+            Some(folder) => Results::new(folder),
+            None if self.short => Results::new(SHORT),
+            None => Results::new(KEPT).with_figures(FIGURES),
+        }
+    }
+}
+
 fn list() -> io::Result<()> {
-    for Experiment { name, title, about_seconds, .. } in Experiment::ALL {
+    for Experiment { name, title, about_seconds, .. } in Experiment::every() {
         crate::child::say(&format!("{name:<16} {about_seconds:>5} s  {title}"))?;
     }
     Ok(())

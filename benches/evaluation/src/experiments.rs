@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod bandwidth;
+mod build;
 mod concurrency;
 mod day;
 mod etcd;
@@ -16,6 +17,7 @@ mod reconnect_storm;
 mod recovery;
 mod scale;
 mod startup;
+mod suites;
 
 use std::fmt;
 use std::future::Future;
@@ -49,10 +51,10 @@ impl fmt::Debug for Experiment {
 }
 
 macro_rules! experiments {
-    ($($name:literal, $seconds:literal, $module:ident, $title:literal;)+) => {
+    ($(#[$doc:meta])+ $list:ident: $($name:literal, $seconds:literal, $module:ident, $title:literal;)+) => {
         impl Experiment {
-            /// Every test, in the order of the page.
-            pub const ALL: &'static [Self] = &[$(Self {
+            $(#[$doc])+
+            pub const $list: &'static [Self] = &[$(Self {
                 name: $name,
                 title: $title,
                 about_seconds: $seconds,
@@ -64,7 +66,9 @@ macro_rules! experiments {
 }
 
 experiments! {
-    "scale", 720, scale, "What the broker costs with more and more agents";
+    /// Every test of the broker and its agents, in the order of the page.
+    ALL:
+    "scale", 330, scale, "What the broker costs with more and more agents";
     "exhaustion", 20, exhaustion, "Everything that is there is granted, and no more";
     "bandwidth", 310, bandwidth, "Bytes between an agent and the broker";
     "footprint", 130, footprint, "What an agent costs";
@@ -78,15 +82,27 @@ experiments! {
     "reconnect-storm", 120, reconnect_storm, "All agents come back at once";
     "day", 180, day, "A day of a large fleet, with faults and an audit after every step";
     "kubernetes", 220, kubernetes, "The Kubernetes agent on real API servers";
-    "etcd", 60, etcd, "The same load as compare-and-put on etcd";
+    "etcd", 90, etcd, "The same load as compare-and-put on etcd";
     "profile", 30, profile, "Where the broker's processor time goes";
 }
 
+experiments! {
+    /// What developers wait for: long, and only measured when it is asked for.
+    HOUSE:
+    "build", 1200, build, "From nothing to the programs";
+    "suites", 1800, suites, "The test command";
+}
+
 impl Experiment {
+    /// All that there are, in the order of the page.
+    pub fn every() -> impl Iterator<Item = &'static Self> {
+        Self::ALL.iter().chain(Self::HOUSE)
+    }
+
     /// The test of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
-        Self::ALL.iter().find(|experiment| experiment.name == name)
+        Self::every().find(|experiment| experiment.name == name)
     }
 }
 
@@ -96,7 +112,7 @@ mod tests {
 
     #[test]
     fn names_are_names_of_files_and_all_of_it_takes_at_most_forty_minutes() {
-        for experiment in Experiment::ALL {
+        for experiment in Experiment::every() {
             let fine = |byte: u8| byte.is_ascii_lowercase() || byte == b'-';
             assert!(experiment.name.bytes().all(fine), "{experiment:?}");
         }

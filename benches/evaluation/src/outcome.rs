@@ -1,5 +1,6 @@
 //! What comes out of a test: figures in tables, charts, counts, and every promise or invariant that was broken.
 
+mod figures;
 mod keep;
 mod page;
 mod table;

@@ -58,6 +58,12 @@ impl Programs {
         Command::new(&self.own)
     }
 
+    /// A program of another profile than that of the others, if it was built.
+    pub(crate) fn of_profile(&self, profile: &str, name: &str) -> Option<PathBuf> {
+        let path = self.folder.with_file_name(profile).join(name);
+        path.is_file().then_some(path)
+    }
+
     pub(crate) fn path(&self, name: &str) -> Result<PathBuf, Trouble> {
         let path = self.folder.join(name);
         if path.is_file() {

@@ -68,22 +68,34 @@ async fn main() -> Outcome<()> {
     let has = json!({ "nodes": nodes, "pods": pods });
     report.put("provider", has, &format!("the provider has {nodes} nodes and {pods} pods"))?;
 
-    let mut advertised = seen::<Advertisement>(&at_paris, |object| Some(object.name_any()));
-    let started = Instant::now();
-    let of_paris = broker.agent(&paris.kubeconfig, "paris")?;
-    let first = next(&mut advertised).await?.1 - started;
-    let ms = json!(first.as_secs_f64() * 1000.0);
-    report.put(
-        "first_advertisement_ms",
-        ms,
-        &format!("start to first advertisement: {first:.1?}"),
-    )?;
-    let _of_rome = broker.agent(&rome.kubeconfig, "rome")?;
+    let of_paris = start(&broker, &paris, "paris", &at_paris, &mut report).await?;
+    let _of_rome = start(&broker, &rome, "rome", &at_rome, &mut report).await?;
     until_published(&at_rome).await?;
     until_published(&at_paris).await?;
     time_requests(&size, &at_rome, &at_paris, &mut report).await?;
     idle(&of_paris, size.idle, &mut report).await?;
     report.end()
+}
+
+/// Starts an agent, and times its first advertisement: of the provider with all its pods, of the requester with none.
+async fn start(
+    broker: &Broker,
+    site: &Site,
+    cluster: &str,
+    client: &Client,
+    report: &mut Report,
+) -> Outcome<Running> {
+    let (name, what) = match cluster {
+        "paris" => ("first_advertisement_ms", "of the provider"),
+        _ => ("first_advertisement_of_empty_ms", "of a cluster without pods"),
+    };
+    let mut advertised = seen::<Advertisement>(client, |object| Some(object.name_any()));
+    let started = Instant::now();
+    let agent = broker.agent(&site.kubeconfig, cluster)?;
+    let first = next(&mut advertised).await?.1 - started;
+    let ms = json!(first.as_secs_f64() * 1000.0);
+    report.put(name, ms, &format!("start to first advertisement {what}: {first:.1?}"))?;
+    Ok(agent)
 }
 
 /// One request after the other, until both sides' objects say so.

@@ -9,6 +9,7 @@ use tokio::sync::{Mutex, watch};
 
 use super::sums::Totals;
 use super::watch::{Collected, Progress};
+use crate::offer::Offer;
 
 /// How it stands with the broker.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -27,23 +28,30 @@ pub enum Publication {
 /// Shows the sums to the agent loop, and tells others how publishing goes.
 pub struct ClusterCollector {
     collected: Arc<Collected>,
+    offer: Offer,
     /// Changes that the loop has not looked at.
     progress: Mutex<watch::Receiver<Progress>>,
     publication: watch::Sender<Publication>,
 }
 
 impl ClusterCollector {
-    /// For the sums; the outcome of publishing is sent on.
+    /// For the sums, and what the operator says beside them; the outcome of publishing is sent on.
     #[must_use]
-    pub fn new(collected: Arc<Collected>, publication: watch::Sender<Publication>) -> Self {
+    pub fn new(
+        collected: Arc<Collected>,
+        offer: Offer,
+        publication: watch::Sender<Publication>,
+    ) -> Self {
         let progress = Mutex::new(collected.progress());
-        Self { collected, progress, publication }
+        Self { collected, offer, progress, publication }
     }
 
     async fn snapshot(&self) -> Result<Snapshot, rear_agent_sdk::Source> {
         self.collected.progress().wait_for(|progress| progress.is_complete()).await?;
         let Totals { capacity, allocatable, allocated, consumed, .. } = self.collected.totals()?;
-        Ok(Snapshot { capacity, allocatable, allocated, consumed, ..Snapshot::default() })
+        let Offer { cost, labels } = self.offer.clone();
+        let endpoint = None;
+        Ok(Snapshot { capacity, allocatable, allocated, consumed, cost, labels, endpoint })
     }
 }
 

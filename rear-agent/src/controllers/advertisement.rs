@@ -27,8 +27,8 @@ use crate::collect::sums::Totals;
 use crate::collect::watch::Collected;
 use crate::context::{Context, ReconcileError, apply, apply_status};
 use crate::resources::{
-    Advertisement, AdvertisementSpec, AdvertisementStatus, Condition, OwnResources, Truth,
-    set_condition,
+    Advertisement, AdvertisementSpec, AdvertisementStatus, Condition, CostTexts, OwnResources,
+    Truth, set_condition,
 };
 use crate::steps::step;
 
@@ -57,6 +57,8 @@ pub struct Sources {
     pub collected: Arc<Collected>,
     /// What is kept aside.
     pub kept: Kept,
+    /// What it charges.
+    pub cost: Option<CostTexts>,
     /// How it stands with the broker.
     pub publication: watch::Receiver<Publication>,
 }
@@ -130,6 +132,7 @@ impl Writer {
         };
         let is_so = known.as_ref().is_some_and(|known| {
             known.spec.resources == resources
+                && shows(known.spec.cost.as_ref(), self.sources.cost.as_ref())
                 && known.spec.cluster_id == self.context.cluster.as_str()
         });
         if due || !is_so {
@@ -185,10 +188,22 @@ impl Writer {
             cluster_id: self.context.cluster.to_string(),
             timestamp: stamp(now),
             resources,
-            cost: None,
+            cost: self.sources.cost.clone(),
         };
         Advertisement::new(&self.place.name, spec)
     }
+}
+
+/// Whether the price is shown. What others have written beside it is theirs.
+fn shows(known: Option<&CostTexts>, ours: Option<&CostTexts>) -> bool {
+    let Some(ours) = ours else { return true };
+    let is_so = |known: &Option<String>, ours: &Option<String>| ours.is_none() || known == ours;
+    known.is_some_and(|known| {
+        is_so(&known.cpu_cost, &ours.cpu_cost)
+            && is_so(&known.memory_cost, &ours.memory_cost)
+            && is_so(&known.gpu_cost, &ours.gpu_cost)
+            && is_so(&known.currency, &ours.currency)
+    })
 }
 
 /// The status that it should have, if it has another.

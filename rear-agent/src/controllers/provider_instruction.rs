@@ -184,7 +184,7 @@ mod tests {
             "requestedResources":{{"cpu":"{cpu}","memory":"1Gi"}},
             "status":{{"phase":"Reserved","expiresAt":"{end}"}}}}"#
         );
-        provider_instruction(&serde_json::from_str::<Reservation>(&text).unwrap())
+        provider_instruction(&serde_json::from_str::<Reservation>(&text).unwrap(), None)
     }
 
     #[test]

@@ -23,8 +23,11 @@ use rear_api::resources::{Condition, schema};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderInstructionSpec {
-    /// The reservation's id.
+    /// The name that the requester's user gave the reservation, if that is known; else its id.
     pub reservation_name: String,
+    /// The reservation's id, if its name is another.
+    #[serde(rename = "reservationID", default, skip_serializing_if = "Option::is_none")]
+    pub reservation_id: Option<String>,
     /// For whom.
     #[serde(rename = "requesterClusterID")]
     pub requester_cluster_id: String,

@@ -38,6 +38,27 @@ impl BrokerCluster {
         Self { _broker: broker, server }
     }
 
+    fn kubectl(&self, arguments: &[&str]) -> String {
+        self.server.kubectl().run(arguments).unwrap()
+    }
+
+    /// A user asks for so many cores.
+    fn wish(&self, namespace: &str, name: &str, cpu: &str) {
+        let wish = format!(
+            "apiVersion: broker.fluidos.eu/v1alpha1\nkind: Reservation\n\
+             metadata: {{name: {name}, namespace: {namespace}}}\n\
+             spec: {{requestedResources: {{cpu: '{cpu}', memory: 1Gi}}}}\n"
+        );
+        self.server.kubectl().apply(&wish).unwrap();
+    }
+
+    /// The id that a user's reservation has, once it has one.
+    fn id_of(&self, namespace: &str, name: &str) -> String {
+        let id = "-o=jsonpath={.status.reservationID}";
+        let ask = || self.kubectl(&["get", "reservation", name, "-n", namespace, id]);
+        eventually(|| Some(ask()).filter(|id| !id.is_empty())).expect("it is reserved")
+    }
+
     /// The flags of a cluster's agent.
     fn agent<'a>(&self, site: &'a Site, cluster: &str) -> Start<'a> {
         let kubeconfig = token(&self.server, cluster, "agent");
@@ -88,18 +109,37 @@ fn a_request_is_reserved_through_resources_as_it_is_over_http() {
     rome.until(&requester(&id), ".status.delivered", "true");
     paris.until(&provider(&id), ".spec.message", "Hold 2 CPU / 4Gi Memory for requester rome");
     paris.until(OBJECT, ".spec.resources.available.cpu", "14");
-    // What a user asks for on the broker's cluster has its instruction under the name that it was given.
-    let wish = "apiVersion: broker.fluidos.eu/v1alpha1\nkind: Reservation\n\
-        metadata: {name: rome-request, namespace: rome}\n\
-        spec: {requestedResources: {cpu: '4', memory: 8Gi}}\n";
-    cluster.server.kubectl().apply(wish).unwrap();
-    rome.until(&requester("rome-request"), ".spec.message", "Use paris for 4 CPU / 8Gi Memory");
-    paris.until(OBJECT, ".spec.resources.available.cpu", "10");
-    cluster.server.kubectl().run(&["delete", "reservation", "rome-request", "-n", "rome"]).unwrap();
-    rome.until_gone(&requester("rome-request"));
     rome.ask(&["delete", "rr", "a"]);
     paris.until_gone(&provider(&id));
     rome.until_gone(&requester(&id));
+    paris.until(OBJECT, ".spec.resources.available.cpu", "16");
+}
+
+#[test]
+fn instructions_have_the_name_that_a_user_gave_a_reservation_on_the_brokers_cluster() {
+    let (rome, paris) = (Site::start(), Site::with_nodes(&[("a", "16", "64Gi")]));
+    let cluster = BrokerCluster::start(&["rome", "paris", "oslo"]);
+    let _of_rome = cluster.agent(&rome, "rome").run();
+    let _of_paris = cluster.agent(&paris, "paris").run();
+    paris.until(OBJECT, ".status.published", "true");
+    cluster.wish("rome", "database", "4");
+    rome.until(&requester("database"), ".spec.message", "Use paris for 4 CPU / 1Gi Memory");
+    let of_rome = cluster.id_of("rome", "database");
+    paris.until(&provider("database"), ".spec.reservationName", "database");
+    paris.until(&provider("database"), ".spec.reservationID", &of_rome);
+    paris.until(OBJECT, ".spec.resources.available.cpu", "12");
+    // Somebody else has chosen the same name.
+    cluster.wish("oslo", "database", "3");
+    let of_oslo = cluster.id_of("oslo", "database");
+    let apart = provider(&format!("database-{}", &of_oslo["rsv-".len()..][..8]));
+    paris.until(&apart, ".spec.requesterClusterID", "oslo");
+    paris.until(OBJECT, ".spec.resources.available.cpu", "9");
+    cluster.kubectl(&["delete", "reservation", "database", "-n", "rome"]);
+    rome.until_gone(&requester("database"));
+    paris.until_gone(&provider("database"));
+    paris.until(&apart, ".status.enforced", "true");
+    cluster.kubectl(&["delete", "reservation", "database", "-n", "oslo"]);
+    paris.until_gone(&apart);
     paris.until(OBJECT, ".spec.resources.available.cpu", "16");
 }
 

@@ -4,9 +4,11 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Stdio;
 
+use rear_agent_sdk::BrokerCommunicator;
 use rear_testbed::eventually;
 
 use super::agent::Start;
+use super::background::block_on;
 use super::pki::Authority;
 use super::process::Broker;
 use super::site::Site;
@@ -48,6 +50,26 @@ fn flags_that_cannot_work_are_refused_with_a_reason() {
         .flag("--broker-cert-path=/nonexistent");
     let said = refused(&nowhere);
     assert!(said.contains("/nonexistent"), "{said}");
+}
+
+#[test]
+fn what_the_operator_says_of_price_and_labels_is_told_here_and_at_the_broker() {
+    let site = Site::with_nodes(&[("a", "8", "8Gi")]);
+    let broker = Broker::start();
+    let start = Start::with(&site, &broker, "rome")
+        .flag("--cpu-cost=0.05")
+        .flag("--memory-cost=0.01")
+        .flag("--currency=EUR")
+        .flag("--labels=region=eu,tier=gold");
+    let _agent = start.run();
+    let object = "advertisement/cluster-advertisement";
+    site.until(object, ".spec.cost.cpuCost", "0.05");
+    site.until(object, ".status.published", "true");
+    let rome = "rome".parse().unwrap();
+    let told = block_on(broker.cluster("rome").advertisement(&rome)).unwrap().unwrap();
+    let cost = told.cost.unwrap();
+    assert_eq!((cost.memory_cost.as_str(), cost.currency.as_str()), ("0.01", "EUR"));
+    assert_eq!(told.labels.unwrap().0["tier"], "gold");
 }
 
 #[test]

@@ -15,6 +15,9 @@ use crate::moment;
 pub struct Reservation {
     /// Its name, for ever.
     pub id: String,
+    /// The name that a user gave it, where it is a resource of Kubernetes and known as one. It is not on the wire.
+    #[serde(skip)]
+    pub name: Option<String>,
     /// Who was promised.
     #[serde(rename = "requesterID")]
     pub requester_id: String,
@@ -109,6 +112,7 @@ impl From<&rear_engine::Reservation> for Reservation {
         let decided_at = moment::text(reservation.reserved_at);
         Self {
             id: reservation.id.to_string(),
+            name: None,
             requester_id: reservation.requester().to_string(),
             target_cluster_id: reservation.provider.to_string(),
             requested_resources: reservation.ask.resources().into(),

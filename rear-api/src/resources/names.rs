@@ -18,6 +18,9 @@ pub const REQUESTERS_VIEW: &str = "requester";
 /// The read-only copy for the provider.
 pub const PROVIDERS_VIEW: &str = "provider";
 
+/// The annotation of a provider's copy: the name that the requester's user gave the reservation.
+pub const NAME_ANNOTATION: &str = "broker.fluidos.eu/name";
+
 /// The label of a `Reservation` that goes when the ledger forgets it: programs make these, and nobody tidies up after them.
 pub const TRANSIENT_LABEL: &str = "broker.fluidos.eu/transient";
 

@@ -250,6 +250,7 @@ impl Reservation {
         let target = status.target_cluster_id.clone().or_else(|| spec.target_cluster_id.clone());
         Some(ReservationBody {
             id: id.to_owned(),
+            name: self.users_name(),
             requester_id: spec.requester_id.clone().unwrap_or_default(),
             target_cluster_id: target?,
             requested_resources: spec.requested_resources.clone().into(),
@@ -264,6 +265,19 @@ impl Reservation {
                 expires_at: status.expires_at.clone(),
             },
         })
+    }
+
+    /// The name that a user gave the reservation: of the object itself, or as the provider's copy tells it.
+    #[must_use]
+    pub fn users_name(&self) -> Option<String> {
+        let labels = self.labels();
+        if labels.contains_key(super::names::TRANSIENT_LABEL) {
+            return None;
+        }
+        if labels.contains_key(super::names::VIEW_LABEL) {
+            return self.annotations().get(super::names::NAME_ANNOTATION).cloned();
+        }
+        Some(self.name_any())
     }
 
     /// Whether it has the finalizer: then its capacity is kept aside, and both sides have been told.

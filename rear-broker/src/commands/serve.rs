@@ -18,6 +18,9 @@ pub struct Serve {
 impl Serve {
     /// Serves until it is told to stop.
     pub(crate) fn run(self) -> Result<Said, Failure> {
+        #[cfg(feature = "failpoints")]
+        crate::kubernetes::steps::die_where_told()
+            .map_err(|error| Failure::new(error, exit::OTHER))?;
         let environment = Environment::of_this_process();
         let loaded = load(&self.flags, &environment)?;
         look_for_certificates(&loaded.config)?;

@@ -51,7 +51,8 @@ fn argument(key: &'static Key) -> Arg {
     let argument = Arg::new(key.name).long(key.name).value_name(key.value_name).help(key.help);
     let argument = match key.shape {
         Shape::One => argument.action(ArgAction::Set).value_parser(check),
-        Shape::Many => argument.action(ArgAction::Append).value_parser(check),
+        // Repeated, or with commas between, as in the environment.
+        Shape::Many => argument.action(ArgAction::Append).value_delimiter(',').value_parser(check),
         // Without a value it is on; `--flag=false` takes back what a file says.
         Shape::Switch => argument
             .action(ArgAction::Set)
@@ -82,5 +83,24 @@ impl FromArgMatches for Flags {
             self.values.insert(key.name, found);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_a_repeated_flag_or_has_commas() {
+        let said = |words: &[&str]| {
+            let command = Flags::augment_args(Command::new("broker"));
+            let matches = command.try_get_matches_from([&["broker"], words].concat()).unwrap();
+            let flags = Flags::from_arg_matches(&matches).unwrap();
+            flags.values["etcd-endpoints"].texts.clone()
+        };
+        let (one, two) = ("http://a:2379", "http://b:2379");
+        let both = format!("{one},{two}");
+        assert_eq!(said(&["--etcd-endpoints", &both]), [one, two]);
+        assert_eq!(said(&["--etcd-endpoints", one, "--etcd-endpoints", two]), [one, two]);
     }
 }

@@ -130,7 +130,7 @@ keys! {
     operations_bind_address: BindAddress = "operations-bind-address" "ADDRESS" Some("127.0.0.1:8082"), AtRestart;
     /// Through what clusters speak to the broker: http, kubernetes, which is custom resources on a broker cluster, or http,kubernetes. Administrators use the HTTP API in any case
     broker_interface: BrokerInterface = "broker-interface" "INTERFACE" Some("http"), AtRestart;
-    /// Of several copies with the Kubernetes interface, the one that holds a Lease opens the ledger and serves; the others wait
+    /// Of several copies with the Kubernetes interface, the one that holds a Lease opens the ledger and serves, and the others wait; with the store etcd all of them serve, and that one works on the resources
     leader_elect: bool = "leader-elect" "BOOL" Some("false"), AtRestart;
     /// The kubeconfig of the broker cluster, for the Kubernetes interface; without it KUBECONFIG, or the service account of the pod
     kubeconfig: Option<PathBuf> = "kubeconfig" "FILE" None, AtRestart;

@@ -47,6 +47,10 @@ impl Config {
         if self.etcd_endpoints.is_empty() {
             return wrong("store", "etcd", "it needs etcd-endpoints");
         }
+        if self.broker_interface.kubernetes && !self.leader_elect {
+            let remedy = "with the Kubernetes interface it needs leader-elect: one of the brokers works on the resources";
+            return wrong("store", "etcd", remedy);
+        }
         if secure && self.etcd_cert_path.is_none() {
             return wrong("store", "etcd", "etcd over https needs etcd-cert-path");
         }

@@ -2,9 +2,9 @@
 
 mod apply;
 mod decide;
+mod hearing;
 mod status;
 
-use kube::Api;
 use rear_api::advertisement::{Advertisement as Shown, Seen as SeenCluster};
 use rear_api::problem::Problem;
 use rear_api::resources::ClusterAdvertisement as Object;
@@ -13,10 +13,13 @@ use rear_store::SubmitError;
 
 use super::TryAgain;
 use super::desk::Desk;
+use super::queue::{Left, Turn};
 use super::shelf::Place;
+use super::steps::step;
 use decide::{Answer, Sighting, Telling, telling, writes};
 
 pub(super) use decide::Answer as Answered;
+pub(super) use hearing::{Hearing, hear_all};
 
 /// The cluster that an object speaks of.
 pub(super) fn cluster_of(object: &Object) -> Option<ClusterId> {
@@ -24,7 +27,11 @@ pub(super) fn cluster_of(object: &Object) -> Option<ClusterId> {
 }
 
 /// Takes what the objects of a cluster say, and writes back how the broker sees it.
-pub(super) async fn reconcile(desk: &Desk, cluster: ClusterId) -> Result<(), TryAgain> {
+pub(super) async fn reconcile(
+    desk: &Desk,
+    cluster: ClusterId,
+    turn: Turn,
+) -> Result<Left, TryAgain> {
     let objects = desk.mirror().advertisements.at(&cluster);
     for (place, object) in &objects {
         hear(desk, &cluster, place, object).await?;
@@ -44,10 +51,22 @@ pub(super) async fn reconcile(desk: &Desk, cluster: ClusterId) -> Result<(), Try
         let home = mirror.speakers.home(&cluster).filter(|_| is_wanted).map(str::to_owned);
         (sightings, home, desk.mark(&view), view.now())
     };
-    for write in writes(&cluster, shown.as_ref(), &sightings, home.as_deref(), mark, now) {
+    let writes = writes(&cluster, shown.as_ref(), &sightings, home.as_deref(), mark, now);
+    let is_awaited = sightings.iter().any(is_awaited);
+    if turn == Turn::Answer && !is_awaited && !writes.is_empty() {
+        // Only what is reserved has changed: many changes of that are written as one.
+        return Ok(Left::Rest);
+    }
+    for write in writes {
         apply::apply(desk, write).await?;
     }
-    Ok(())
+    Ok(Left::Nothing)
+}
+
+/// Whether somebody has written something that the broker has not answered yet.
+fn is_awaited(sighting: &Sighting) -> bool {
+    let answered = sighting.object.status.as_ref().and_then(|status| status.observed_generation);
+    answered < sighting.object.metadata.generation
 }
 
 /// How the broker sees a cluster; and whether people should see it although nobody has written of it here.
@@ -97,18 +116,10 @@ async fn hear(
 async fn take(desk: &Desk, command: Command) -> Result<(), SubmitError> {
     match desk.broker.store.refresh(command) {
         Ok(()) => Ok(()),
-        Err(news) => desk.broker.decide(news).await.map(drop),
-    }
-}
-
-/// Takes everything that has been written by now, whatever the watch has told.
-pub(super) async fn hear_all(desk: &Desk) -> Result<(), TryAgain> {
-    let all =
-        Api::<Object>::all(desk.client.clone()).list(&kube::api::ListParams::default()).await?;
-    for object in all.items {
-        if let Some(cluster) = cluster_of(&object) {
-            hear(desk, &cluster, &Place::of(&object), &object).await?;
+        Err(news) => {
+            let heard = desk.broker.decide(news).await.map(drop);
+            step!("advertisement-heard");
+            heard
         }
     }
-    Ok(())
 }

@@ -1,38 +1,24 @@
-//! Where everything comes together that is known, and everything that is to be looked at; and the loop that looks.
+//! Where everything comes together that is known, and everything that is to be looked at.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use futures::StreamExt;
-use futures::stream::FuturesUnordered;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{Client, ResourceExt};
 use rear_api::moment;
 use rear_api::problem::code_of_refusal;
 use rear_api::resources::{ClusterAdvertisement, ClusterAdvertisementSpec, Mark, Reservation};
-use rear_engine::{ClusterId, Command, ReservationId, Subject};
-use rear_store::{EventId, FeedError, SubmitError, View};
+use rear_engine::{ClusterId, ReservationId};
+use rear_store::{SubmitError, View};
 use tokio::sync::Notify;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
-use tracing::{debug, warn};
 
-use super::advertisement::{self, Answered, cluster_of};
+use super::advertisement::{Answered, Hearing, cluster_of};
 use super::queue::{Key, Queue};
-use super::reservation::{self, Answers, Seen, Wish, id_of, was_made_as_resource};
+use super::reservation::{Answer, Answers, Seen, Wish, id_of};
 use super::shelf::{Place, Shelf};
 use super::speakers::Speakers;
 use crate::audit::Record;
 use crate::routes::Broker;
-
-/// How many are worked on at once: an API server answers so many writes side by side, and more would only wait there.
-const AT_ONCE: usize = 32;
-
-/// How often everything is looked at, changed or not: what nobody told of, such as a memory that has faded.
-const LOOK_AGAIN_EVERY: Duration = Duration::from_mins(5);
-
-/// How many events are taken at once.
-const STRETCH: usize = 512;
 
 /// What the API server has, as its watches tell it.
 pub(super) struct Mirror {
@@ -49,9 +35,10 @@ pub(super) struct Desk {
     pub(super) ledger: u128,
     mirror: Mutex<Mirror>,
     queue: Mutex<Queue>,
-    woken: Notify,
+    pub(super) woken: Notify,
     answers: Mutex<BTreeMap<ReservationId, Answers>>,
     refused: Mutex<BTreeMap<Place, (ClusterAdvertisementSpec, Answered)>>,
+    pub(super) hearing: Hearing,
 }
 
 impl Mirror {
@@ -89,6 +76,7 @@ impl Desk {
             woken: Notify::new(),
             answers: Mutex::default(),
             refused: Mutex::default(),
+            hearing: Hearing::default(),
         }
     }
 
@@ -101,9 +89,13 @@ impl Desk {
         Mark { ledger: self.ledger, position: view.position() }
     }
 
+    pub(super) fn queue(&self) -> MutexGuard<'_, Queue> {
+        lock(&self.queue)
+    }
+
     /// These should be looked at.
     pub(super) fn touch(&self, keys: impl IntoIterator<Item = Key>) {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue();
         keys.into_iter().for_each(|key| queue.push(key));
         self.woken.notify_one();
     }
@@ -117,7 +109,7 @@ impl Desk {
         answers.get(&id).cloned().unwrap_or_default()
     }
 
-    pub(super) fn answered(&self, id: ReservationId, wish: Wish, answer: reservation::Answer) {
+    pub(super) fn answered(&self, id: ReservationId, wish: Wish, answer: Answer) {
         lock(&self.answers).entry(id).or_default().0.insert(wish, answer);
     }
 
@@ -167,7 +159,7 @@ impl Desk {
     }
 
     /// Everything that there is to look at.
-    fn everything(&self) -> (Vec<Key>, Vec<Key>) {
+    pub(super) fn everything(&self) -> (Vec<Key>, Vec<Key>) {
         let mirror = self.mirror();
         let view = self.broker.store.view();
         let fleet = view.fleet();
@@ -185,111 +177,6 @@ impl Desk {
     pub(super) fn touch_everything(&self) {
         let (clusters, reservations) = self.everything();
         self.touch(clusters.into_iter().chain(reservations));
-    }
-
-    /// Clusters are heard first, so that no wish is refused for want of them.
-    pub(super) async fn hear_clusters(&self) {
-        for key in self.everything().0 {
-            self.look(key.clone()).await.unwrap_or_else(|error| {
-                debug!(%error, "looked at again later");
-                self.touch([key]);
-            });
-        }
-    }
-
-    async fn look(&self, key: Key) -> Result<(), super::TryAgain> {
-        match key {
-            Key::Cluster(cluster) => advertisement::reconcile(self, cluster).await,
-            Key::Reservation(id) => reservation::reconcile(self, id).await,
-        }
-    }
-
-    /// Looks at whatever changes, for ever.
-    pub(super) async fn work(self: Arc<Self>, mut seen: EventId) {
-        let mut news = self.broker.store.subscribe(None);
-        let mut again = interval(LOOK_AGAIN_EVERY);
-        again.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut running = FuturesUnordered::new();
-        loop {
-            while running.len() < AT_ONCE
-                && let Some(key) = self.next()
-            {
-                let desk = self.clone();
-                running.push(async move { (key.clone(), desk.look(key).await) });
-            }
-            let due = lock(&self.queue).next_time();
-            tokio::select! {
-                Some((key, outcome)) = running.next() => {
-                    if let Err(error) = &outcome {
-                        debug!(?key, %error, "looked at again later");
-                    }
-                    lock(&self.queue).done(key, outcome.is_ok(), Instant::now());
-                }
-                () = self.woken.notified() => {}
-                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
-                changed = news.changed() => {
-                    if changed.is_err() { return; }
-                    seen = self.follow_ledger(seen);
-                }
-                _ = again.tick() => {
-                    self.touch_everything();
-                    self.keep_alive();
-                }
-            }
-        }
-    }
-
-    fn next(&self) -> Option<Key> {
-        lock(&self.queue).next(Instant::now())
-    }
-
-    /// What has happened since in the ledger is looked at.
-    fn follow_ledger(&self, mut seen: EventId) -> EventId {
-        loop {
-            match self.broker.store.events_after(seen, None, STRETCH) {
-                Ok(stretch) => {
-                    for told in &stretch.events {
-                        let concerned = told.concerns.iter().cloned().map(Key::Cluster);
-                        let subject = match &told.event.subject {
-                            Subject::Reservation(id) => Some(Key::Reservation(*id)),
-                            Subject::Cluster(id) => Some(Key::Cluster(id.clone())),
-                            Subject::Fleet => None,
-                        };
-                        self.touch(subject.into_iter().chain(concerned));
-                    }
-                    seen = stretch.through;
-                    if stretch.complete {
-                        return seen;
-                    }
-                }
-                Err(error) => {
-                    if !matches!(error, FeedError::Gone(_)) {
-                        warn!(%error, "the ledger's events cannot be followed");
-                    }
-                    self.touch_everything();
-                    return self.broker.store.view().position().into();
-                }
-            }
-        }
-    }
-
-    /// A wish that is still there is a sign of life of whoever asked, if it was ever heard otherwise.
-    fn keep_alive(&self) {
-        let view = self.broker.store.view();
-        let fleet = view.fleet();
-        let lasts = |kept: &&rear_engine::Reservation| {
-            kept.phase.is_live() && kept.expires_at.is_none() && was_made_as_resource(kept)
-        };
-        let requesters = fleet.reservations().filter(lasts).map(|kept| kept.requester().clone());
-        let was_heard = |cluster: &ClusterId| {
-            fleet.cluster(cluster).is_some_and(|known| known.record().heard_at.is_some())
-        };
-        let heard: std::collections::BTreeSet<_> = requesters.filter(was_heard).collect();
-        drop(view);
-        for cluster in heard {
-            // Nobody waits for it, and the next sign will do if this one is lost.
-            self.broker.store.submit_with(Command::Hear { cluster }, |_| {});
-        }
     }
 }
 

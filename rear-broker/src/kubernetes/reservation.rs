@@ -7,8 +7,12 @@ mod status;
 #[cfg(test)]
 mod tests;
 
+use kube::Api;
+use kube::api::ListParams;
+use kube::runtime::watcher::Event;
 use rear_api::dry_run::DryRun;
 use rear_api::problem::{Code, Problem};
+use rear_api::resources::Reservation as Object;
 use rear_engine::{Ask, Command, Refusal, ReservationId, dry_run};
 use rear_store::SubmitError;
 use serde_json::json;
@@ -16,7 +20,9 @@ use tracing::{debug, info};
 
 use super::TryAgain;
 use super::desk::Desk;
-use super::queue::Key;
+use super::queue::{Left, Turn};
+use super::steps::step;
+use crate::freshness::catch_up;
 use decide::{Next, Write, decide};
 use seen::Sighting;
 
@@ -26,12 +32,32 @@ pub(super) use seen::{Answer, Answers, Seen, Wish, id_of, was_made_as_resource};
 const MAX_STEPS: usize = 12;
 
 /// Brings the objects of a reservation to what the ledger says, and the ledger to what its sides want.
-pub(super) async fn reconcile(desk: &Desk, id: ReservationId) -> Result<(), TryAgain> {
-    let mut heard = false;
+pub(super) async fn reconcile(
+    desk: &Desk,
+    id: ReservationId,
+    turn: Turn,
+) -> Result<Left, TryAgain> {
+    let (mut heard, mut caught_up, mut looked_for) = (false, false, false);
     for _ in 0..MAX_STEPS {
         let seen = observe(desk, id);
+        if !caught_up && seen.is_behind() {
+            caught_up = true;
+            catch_up(&desk.broker.store).await.map_err(TryAgain::Behind)?;
+            continue;
+        }
         match decide(&seen) {
-            Next::Write(writes) => return apply_all(desk, &seen, &writes).await,
+            Next::Submit(Wish::Release, _)
+                if !looked_for && seen.requesters().is_none() && is_shared(desk) =>
+            {
+                looked_for = true;
+                look_for(desk, id).await?;
+            }
+            Next::Write(writes) => {
+                return match turn {
+                    Turn::Answer => answer(desk, &writes).await,
+                    Turn::Rest => apply_all(desk, &seen, &writes).await.map(|()| Left::Nothing),
+                };
+            }
             Next::Explain(ask) => desk.answered(id, Wish::Explain, explain(desk, &ask)),
             Next::Submit(wish, command) => {
                 let Some(refusal) = submit(desk, &seen, &wish, *command).await? else { continue };
@@ -46,6 +72,22 @@ pub(super) async fn reconcile(desk: &Desk, id: ReservationId) -> Result<(), TryA
         }
     }
     Err(TryAgain::Unsettled)
+}
+
+/// Whether others decide in the same ledger: what they have decided may be known before the object that it is about.
+fn is_shared(desk: &Desk) -> bool {
+    desk.broker.store.standing().is_some()
+}
+
+/// Looks whether the API server has an object of a reservation, whatever the watch has told: one that is only missing here
+/// is not to be given back.
+async fn look_for(desk: &Desk, id: ReservationId) -> Result<(), TryAgain> {
+    let all = Api::<Object>::all(desk.client.clone()).list(&ListParams::default()).await?;
+    let mut mirror = desk.mirror();
+    for object in all.items.into_iter().filter(|object| id_of(object) == Some(id)) {
+        mirror.reservations.take(Event::Apply(object));
+    }
+    Ok(())
 }
 
 /// Everything that is known at this moment.
@@ -84,6 +126,7 @@ async fn submit(
     command: Command,
 ) -> Result<Option<Refusal>, TryAgain> {
     let outcome = desk.broker.decide(command).await;
+    step!("wish-decided");
     debug!(id = %seen.id, ?wish, ok = outcome.is_ok(), "decided");
     desk.tell_audit(seen, wish, outcome.as_ref().err());
     match outcome {
@@ -117,15 +160,21 @@ fn explain(desk: &Desk, ask: &Ask) -> Answer {
     Answer { code: None, message, explanation: serde_json::to_value(&shown).ok() }
 }
 
+/// Writes the status that the requester waits for, and nothing else.
+async fn answer(desk: &Desk, writes: &[Write]) -> Result<Left, TryAgain> {
+    let others = match writes {
+        [first @ Write::Status { .. }, others @ ..] => {
+            apply::apply(desk, first).await?;
+            others
+        }
+        others => others,
+    };
+    Ok(if others.is_empty() { Left::Nothing } else { Left::Rest })
+}
+
 /// Writes in order. That the provider cannot be told keeps nobody from being released, and nobody is said to be held
 /// before the provider is told.
 async fn apply_all(desk: &Desk, seen: &Seen, writes: &[Write]) -> Result<(), TryAgain> {
-    if let [first @ Write::Status { .. }, _, ..] = writes {
-        // Whoever waits for an answer comes before those who are to be told of another's.
-        apply::apply(desk, first).await?;
-        desk.touch([Key::Reservation(seen.id)]);
-        return Ok(());
-    }
     let mut failed = None;
     for write in writes {
         if failed.is_some() && !matches!(write, Write::Hold { held: false, .. }) {

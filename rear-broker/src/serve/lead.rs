@@ -1,35 +1,42 @@
-//! Before anything is opened: of several copies on one ledger, wait for the turn of this one.
+//! Of several copies on one ledger, wait for the turn of this one: before anything is opened if the ledger is a file, and
+//! to work on the resources if several brokers share it.
 
+use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::get;
+use kube::Client;
 use rear_store::{FileError, Store};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
-use tracing::info;
+use tracing::{info, warn};
 
 use super::ServeError;
 use super::doors::bind_for_operators;
-use crate::config::Config;
-use crate::kubernetes::{self, Held, LeaseError, connect};
+use crate::config::{Config, StoreKind};
+use crate::kubernetes::{self, Held, KubernetesError, LeaseError, connect};
 use crate::ledger::{self, LedgerError};
 use crate::operations;
+use crate::routes::Broker;
 
 /// The copy before this one needs a moment to let go of the ledger.
 const HANDOVER: Duration = Duration::from_mins(1);
 
+/// After the API server could not be asked for the Lease.
+const PAUSE_WITHOUT_LEASE: Duration = Duration::from_secs(2);
+
 /// Between two attempts to open a ledger that is in use.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// The Lease, once this copy holds it; nothing if nobody wants one.
+/// The Lease, once this copy holds it; nothing if nobody wants one, or other copies can use the ledger meanwhile.
 pub(super) async fn turn(config: &Config) -> Result<Option<Held>, ServeError> {
-    let settings = config.kubernetes().filter(|_| config.leader_elect);
+    let settings = config.kubernetes().filter(|_| config.leader_elect && !is_shared(config));
     let Some(settings) = settings else { return Ok(None) };
     let client = connect(settings.kubeconfig.as_deref()).await?;
-    let namespace = std::env::var("POD_NAMESPACE").ok().filter(|name| !name.is_empty());
-    let namespace = namespace.unwrap_or_else(|| client.default_namespace().to_owned());
+    let namespace = namespace_of(&client);
     let (over, is_over) = watch::channel(false);
     let address = config.health_probe_bind_address;
     let door = bind_for_operators("health-probe-bind-address", address).await?;
@@ -41,6 +48,50 @@ pub(super) async fn turn(config: &Config) -> Result<Option<Held>, ServeError> {
         drop(waiting.await);
     }
     Ok(Some(held))
+}
+
+fn is_shared(config: &Config) -> bool {
+    config.store == StoreKind::Etcd
+}
+
+/// Where the Lease is.
+fn namespace_of(client: &Client) -> String {
+    let namespace = std::env::var("POD_NAMESPACE").ok().filter(|name| !name.is_empty());
+    namespace.unwrap_or_else(|| client.default_namespace().to_owned())
+}
+
+/// Serves custom resources until it cannot go on. Of brokers that share a ledger, the one that holds the Lease does; one
+/// that loses it goes on with everything else, and waits for its next turn.
+pub(super) async fn serve_resources(
+    broker: Arc<Broker>,
+    settings: kubernetes::Settings,
+    takes_turns: bool,
+) -> Result<Infallible, KubernetesError> {
+    loop {
+        let client = connect(settings.kubeconfig.as_deref()).await?;
+        let serving = kubernetes::serve(client.clone(), broker.clone(), settings.clone());
+        if !takes_turns {
+            return Box::pin(serving).await;
+        }
+        let namespace = namespace_of(&client);
+        let held = match kubernetes::acquire(client, &namespace).await {
+            Ok(held) => held,
+            Err(error) => {
+                warn!(?error, "no turn can be waited for yet");
+                sleep(PAUSE_WITHOUT_LEASE).await;
+                continue;
+            }
+        };
+        tokio::select! {
+            ended = Box::pin(serving) => return ended,
+            lost = kubernetes::lost(Some(held)) => warn!(%lost, "another broker works on the resources"),
+        }
+    }
+}
+
+/// Whether brokers take turns with the resources, and with nothing else.
+pub(super) fn takes_turns(config: &Config) -> bool {
+    config.leader_elect && is_shared(config)
 }
 
 /// A copy that waits lives, and is not ready.

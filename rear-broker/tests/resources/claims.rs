@@ -83,5 +83,5 @@ fn of_two_copies_one_serves_and_the_other_takes_over() {
     eventually(|| (kubectl.run(&left).ok()? == "3").then_some(())).expect("the second copy serves");
     second.kill().unwrap();
     second.wait().unwrap();
-    verify(&broker);
+    verify(&broker.ledger());
 }

@@ -13,6 +13,8 @@ mod contracts;
 mod description;
 mod identities;
 mod interruptions;
+#[cfg(feature = "failpoints")]
+mod kills;
 mod lives;
 mod manifests;
 #[path = "../broker/pki.rs"]
@@ -23,4 +25,6 @@ mod pki;
 mod process;
 mod repairs;
 mod rush;
+#[cfg(feature = "etcd-tests")]
+mod shared;
 mod stage;

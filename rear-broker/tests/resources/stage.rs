@@ -11,10 +11,10 @@ use super::process::Broker;
 /// Long enough for any test.
 const TOKEN_LIFE: &str = "--duration=6h";
 
-/// The API server and the broker.
-pub(crate) struct Stage {
+/// The API server and the broker, or brokers.
+pub(crate) struct Stage<B = Broker> {
     // Before the server, so that it ends first.
-    pub(crate) broker: Broker,
+    pub(crate) broker: B,
     pub(crate) server: ApiServer,
 }
 
@@ -39,6 +39,14 @@ impl Stage {
         Self { broker, server }
     }
 
+    /// Stops the broker, and has its ledger looked at: the audit is clean, and the ledger is the sum of its reservations.
+    pub(crate) fn end(mut self) {
+        self.broker.stop();
+        verify(&self.broker.ledger());
+    }
+}
+
+impl<B> Stage<B> {
     pub(crate) fn bind(&self, namespace: &str, cluster: &str) {
         let object = format!(
             "apiVersion: v1\nkind: Namespace\nmetadata: {{name: {namespace}, labels: {{broker.fluidos.eu/cluster: {cluster}}}}}"
@@ -135,17 +143,10 @@ impl Stage {
             &patch,
         ]);
     }
-
-    /// Stops the broker, and has its ledger looked at: the audit is clean, and the ledger is the sum of its reservations.
-    pub(crate) fn end(mut self) {
-        self.broker.stop();
-        verify(&self.broker);
-    }
 }
 
 /// The audit of a ledger that is not in use.
-pub(crate) fn verify(broker: &Broker) {
-    let ledger = broker.ledger();
+pub(crate) fn verify(ledger: &Path) {
     let mut verify = Command::new(env!("CARGO_BIN_EXE_rear-broker"));
     let output = verify.arg("verify").arg("--data").arg(ledger.parent().unwrap()).output().unwrap();
     assert!(output.status.success(), "{output:?}");

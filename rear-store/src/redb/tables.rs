@@ -45,6 +45,29 @@ impl<'t> Writing<'t> {
     }
 }
 
+/// Where a table is while it is written anew.
+const ASIDE: Definition = TableDefinition::new("aside");
+
+/// Writes every row anew, in its order. Pages that were split stay half full otherwise, however often redb moves them.
+pub(super) fn write_anew(transaction: &WriteTransaction) -> Result<(), JournalError> {
+    for table in Table::ALL {
+        transaction.rename_table(definition(table), ASIDE).map_err(storage)?;
+        copy(transaction, definition(table))?;
+        transaction.delete_table(ASIDE).map_err(storage)?;
+    }
+    Ok(())
+}
+
+fn copy(transaction: &WriteTransaction, to: Definition) -> Result<(), JournalError> {
+    let rows = transaction.open_table(ASIDE).map_err(storage)?;
+    let mut anew = transaction.open_table(to).map_err(storage)?;
+    for row in rows.iter().map_err(storage)? {
+        let (key, value) = row.map_err(storage)?;
+        anew.insert(key.value(), value.value()).map_err(storage)?;
+    }
+    Ok(())
+}
+
 fn get(
     table: &impl ReadableTable<&'static [u8], &'static [u8]>,
     key: &[u8],

@@ -7,6 +7,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::broker::Broker;
 use crate::chart::{Axis, Chart};
+use crate::checks::{gave_up, passed};
 use crate::outcome::{Cell, Outcome, Table};
 use crate::raw::Limits;
 use crate::stage::{Size, Stage, Trouble};
@@ -77,16 +78,9 @@ pub(super) async fn run(stage: &Stage, _: &Limits) -> Result<Outcome, Trouble> {
     let mut rates = Vec::new();
     for (life, seen) in Life::ALL.into_iter().zip([idle, churn, lending]) {
         let seen = seen?;
-        outcome.expect(seen.start.up > 0 && seen.start.down > 0, || {
-            format!("{life:?}: nothing passed")
-        });
-        outcome.expect(seen.later.connections == seen.start.connections, || {
-            format!(
-                "{life:?}: {} connections became {}",
-                seen.start.connections, seen.later.connections
-            )
-        });
-        outcome.breaks(seen.broken.iter().map(|broken| format!("{life:?}: {broken}")));
+        let broken = passed(seen.start, seen.later);
+        let broken = broken.iter().chain(&seen.broken);
+        outcome.breaks(broken.map(|broken| format!("{life:?}: {broken}")));
         outcome.count("advertisements", seen.advertisements);
         outcome.count("connections", seen.start.connections);
         rates.push(seen.per_minute(span));
@@ -125,8 +119,7 @@ async fn watch(stage: &Stage, life: Life, span: Duration) -> Result<Seen, Troubl
     let advertisements = fleet.report().count(Operation::Publish) - advertised;
     let report = fleet.settle(Duration::from_mins(1)).await;
     fleet.stop().await;
-    let mut wrong: Vec<String> = report.broken.iter().map(ToString::to_string).collect();
-    wrong.extend(report.failed.keys().cloned());
+    let mut wrong = gave_up(&report);
     wrong.extend(broker.verify()?);
     Ok(Seen { start, later, advertisements, broken: wrong })
 }

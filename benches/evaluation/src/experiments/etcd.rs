@@ -1,4 +1,5 @@
-//! etcd, for scale: the same load as compare-and-put, one node and three, beside a broker that grants.
+//! etcd, for scale: the same load as compare-and-put, one node and three, beside a broker that grants, and brokers that share
+//! a ledger on it.
 
 mod client;
 mod message;
@@ -56,7 +57,7 @@ pub(super) async fn run(stage: &Stage, limits: &Limits) -> Result<Outcome, Troub
     let mut outcome = Outcome::default();
     let span = stage.pick(Duration::from_secs(3), Duration::from_millis(500));
     let steps = steps(stage.size());
-    let progress = stage.progress("etcd", 5 * steps.len());
+    let progress = stage.progress("etcd", 7 * steps.len());
     let mut table = Table::new(
         "As fast as answers come, each caller on one connection that it keeps",
         &[
@@ -78,12 +79,7 @@ pub(super) async fn run(stage: &Stage, limits: &Limits) -> Result<Outcome, Troub
     );
     let mut curve = Vec::new();
     for callers in steps.iter().copied() {
-        let broker = Broker::start(stage)?;
-        let load = Load { address: broker.address(), certificates: stage.pki(), callers, span };
-        let report = load.run().await?;
-        outcome.expect(report.is_clean(), || report.to_string());
-        outcome.breaks(broker.verify()?);
-        let put = Put { latencies: report.latencies, lost: 0, took: report.took };
+        let put = grant(stage, vec![Broker::start(stage)?], callers, span, &mut outcome).await?;
         curve.push(put.row("REAR: a reservation over mTLS", callers, limits, &mut table));
         progress.done();
     }
@@ -102,11 +98,57 @@ pub(super) async fn run(stage: &Stage, limits: &Limits) -> Result<Outcome, Troub
             }
             chart = chart.with(&format!("etcd: {nodes}, {which}"), std::mem::take(&mut curve));
         }
+        if members == Members::One {
+            continue;
+        }
+        for (brokers, what) in [(1, "REAR on them: one broker"), (3, "REAR on them: three brokers")]
+        {
+            for callers in steps.iter().copied() {
+                progress.at(format!("{what}, {callers} callers"));
+                let brokers = sharing(stage, &etcd, &format!("{brokers}-{callers}"), brokers)?;
+                let put = grant(stage, brokers, callers, span, &mut outcome).await?;
+                curve.push(put.row(what, callers, limits, &mut table));
+                outcome.count("granted on etcd", put.latencies.count());
+                progress.done();
+            }
+            chart = chart.with(what, std::mem::take(&mut curve));
+        }
     }
     outcome.tables.push(table);
     outcome.charts.push(chart);
-    outcome.note("etcd is asked over plain HTTP/2 (gRPC) without TLS, REAR over mTLS with its placement, books and audit log: the comparison favours etcd. A put is granted if the key has not changed since it was read; with one key for all, whoever lost the race reads what the answer says and tries again, and the time counts until the put is done. Three nodes run on this one machine and share its disk.");
+    outcome.note("etcd is asked over plain HTTP/2 (gRPC) without TLS, REAR over mTLS with its placement, books and audit log: the comparison favours etcd. A put is granted if the key has not changed since it was read; with one key for all, whoever lost the race reads what the answer says and tries again, and the time counts until the put is done. Three nodes run on this one machine and share its disk; brokers on them have their books there and a file each that follows. With three brokers each caller prefers another one.");
     Ok(outcome)
+}
+
+/// Brokers on a ledger of their own in etcd.
+fn sharing<'a>(
+    stage: &'a Stage,
+    etcd: &Etcd,
+    ledger: &str,
+    brokers: usize,
+) -> Result<Vec<Broker<'a>>, Trouble> {
+    let (endpoints, prefix) = (etcd.endpoints().join(","), format!("/evaluation/{ledger}/"));
+    let flags = ["--store", "etcd", "--etcd-endpoints", &endpoints, "--etcd-prefix", &prefix];
+    (0..brokers).map(|_| Broker::start_with(stage, &flags)).collect()
+}
+
+/// Callers ask these brokers, which share a ledger, for a little of one huge cluster.
+async fn grant(
+    stage: &Stage,
+    brokers: Vec<Broker<'_>>,
+    callers: usize,
+    span: Duration,
+    outcome: &mut Outcome,
+) -> Result<Put, Trouble> {
+    let addresses: Vec<_> = brokers.iter().map(Broker::address).collect();
+    let address = addresses.join(",");
+    let load = Load { address, certificates: stage.pki(), callers, span };
+    let report = load.run().await?;
+    outcome.expect(report.is_clean(), || format!("{} brokers: {report}", brokers.len()));
+    for broker in brokers {
+        outcome.breaks(broker.verify()?);
+    }
+    Ok(Put { latencies: report.latencies, lost: 0, took: report.took })
 }
 
 impl Put {

@@ -61,7 +61,7 @@ async fn round(stage: &Stage, more: u64, outcome: &mut Outcome) -> Result<Vec<Ce
     publish_huge(&*broker.connect(name(0).as_str())?, name(0).as_str()).await?;
     broker.kill()?;
     let size = std::fs::metadata(broker.data().join("ledger.redb"))?.len();
-    let mut limited = limited(&broker.command()?, (size + more).div_ceil(BLOCK));
+    let mut limited = limited(&broker.command(), (size + more).div_ceil(BLOCK));
     broker.restart_as(&mut limited)?;
     let (mut answered, open, why) = reserve_until_it_fails(&broker).await?;
     let end = ended(&mut broker).await?;

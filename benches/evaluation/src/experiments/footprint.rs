@@ -25,8 +25,7 @@ pub(super) async fn run(stage: &Stage, limits: &Limits) -> Result<Outcome, Troub
     let mut outcome = Outcome::default();
     let span = stage.pick(Duration::from_mins(1), Duration::from_secs(1));
     let mut programs = vec![("as it is built for this evaluation", host_agent(stage)?)];
-    let small = stage.programs().folder.with_file_name("small").join("examples/host_agent");
-    if small.is_file() {
+    if let Some(small) = stage.programs().of_profile("small", "examples/host_agent") {
         programs.push(("profile `small`", small));
     } else {
         outcome.note("The profile `small` was not built: `cargo build --profile small -p rear-agent-sdk --example host_agent`.");

@@ -2,6 +2,7 @@
 
 mod samples;
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -27,11 +28,21 @@ pub(super) fn clusters(_: Size) -> usize {
     CALLERS + 1
 }
 
+/// What is shipped has no names of functions.
+fn with_names(stage: &Stage) -> Result<PathBuf, Trouble> {
+    if stage.size() == Size::Short {
+        return stage.programs().path("rear-broker");
+    }
+    let missing = "the names of functions: `cargo build --profile profiling -p rear-broker`";
+    let program = stage.programs().of_profile("profiling", "rear-broker");
+    program.ok_or_else(|| Trouble::Missing(missing.to_owned()))
+}
+
 pub(super) async fn run(stage: &Stage, _: &Limits) -> Result<Outcome, Trouble> {
     let mut outcome = Outcome::default();
     let span = stage.pick(Duration::from_secs(15), Duration::from_secs(2));
     let progress = stage.progress("profile", 3);
-    let broker = Broker::start(stage)?;
+    let broker = Broker::start_program(stage, with_names(stage)?)?;
     let file = stage.folder().join("perf.data");
     let mut recording = record(&broker, &file)?;
     progress.done();

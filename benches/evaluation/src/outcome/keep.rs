@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::Record;
+use super::figures::figures;
 use super::page::page;
 use crate::chart::svg;
 use crate::experiments::Experiment;
@@ -36,13 +37,21 @@ pub enum KeepError {
 #[derive(Debug, Clone)]
 pub struct Results {
     folder: PathBuf,
+    /// The page for who wants the figures alone.
+    figures: Option<PathBuf>,
 }
 
 impl Results {
     /// In this folder, which is made if it is not there.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into() }
+        Self { folder: folder.into(), figures: None }
+    }
+
+    /// Also writes a page with the figures alone.
+    #[must_use]
+    pub fn with_figures(self, path: impl Into<PathBuf>) -> Self {
+        Self { figures: Some(path.into()), ..self }
     }
 
     /// Replaces what there is of the record's test, then writes the page about all tests anew.
@@ -58,7 +67,7 @@ impl Results {
 
     /// Draws every chart and writes the page anew, from the files that are there.
     pub fn render(&self) -> Result<(), KeepError> {
-        for experiment in Experiment::ALL {
+        for experiment in Experiment::every() {
             if let Some(record) = self.read(experiment.name)? {
                 self.draw(&record)?;
             }
@@ -70,10 +79,14 @@ impl Results {
     fn write_page(&self) -> Result<(), KeepError> {
         make(&self.folder)?;
         let mut records = Vec::new();
-        for experiment in Experiment::ALL {
+        for experiment in Experiment::every() {
             records.extend(self.read(experiment.name)?);
         }
-        write(&self.folder.join("results.md"), &page(&records))
+        write(&self.folder.join("results.md"), &page(&records))?;
+        match &self.figures {
+            Some(path) => write(path, &figures(&records)),
+            None => Ok(()),
+        }
     }
 
     /// What there is of a test.
@@ -166,6 +179,23 @@ mod tests {
         fs::remove_dir_all(folder.path().join("charts")).unwrap();
         results.render().unwrap();
         assert!(chart(first, "b") && chart(second, "c"));
+    }
+
+    #[test]
+    fn the_pages_in_the_docs_say_what_their_data_says() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        let kept = Results::new(docs.join("evaluation"));
+        let folder = tempfile::tempdir().unwrap();
+        let again = Results::new(folder.path()).with_figures(folder.path().join("figures.md"));
+        let records = Experiment::every().map(|experiment| kept.read(experiment.name).unwrap());
+        records.flatten().for_each(|record| again.keep(&record).unwrap());
+        for (page, rendered) in
+            [("evaluation/results.md", "results.md"), ("figures.md", "figures.md")]
+        {
+            let read = |path: PathBuf| fs::read_to_string(path).unwrap();
+            let same = read(docs.join(page)) == read(folder.path().join(rendered));
+            assert!(same, "docs/{page} is old: `cargo xtask evaluate --render` writes it anew");
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) fn page(records: &[Record]) -> String {
             &format!("| [{title}](#{test}) | {at}{short} | {on} | {seconds:.0} s | {broken} |"),
         );
     }
-    for experiment in Experiment::ALL {
+    for experiment in Experiment::every() {
         match records.iter().find(|record| record.test == experiment.name) {
             Some(record) => section(&mut text, record),
             None => line(
@@ -60,11 +60,11 @@ fn section(text: &mut String, record: &Record) {
     }
 }
 
-fn title(test: &str) -> &str {
+pub(super) fn title(test: &str) -> &str {
     Experiment::named(test).map_or(test, |experiment| experiment.title)
 }
 
-fn line(text: &mut String, line: &str) {
+pub(super) fn line(text: &mut String, line: &str) {
     text.push_str(line);
     text.push('\n');
 }

@@ -6,6 +6,7 @@ use rear_api::resources::{ClusterAdvertisement as Object, ClusterAdvertisementSt
 use serde_json::{Value, json};
 
 use super::super::desk::Desk;
+use super::super::steps::step;
 use super::super::{MANAGER, TryAgain};
 use super::decide::Write;
 
@@ -17,7 +18,10 @@ pub(super) async fn apply(desk: &Desk, write: Write) -> Result<(), TryAgain> {
             let params =
                 PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
             match api.create(&params, &object).await {
-                Ok(created) => write_status(desk, &api, &created, *status).await,
+                Ok(created) => {
+                    step!("advertisement-made");
+                    write_status(desk, &api, &created, *status).await
+                }
                 Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
                 Err(error) => Err(error.into()),
             }
@@ -28,6 +32,7 @@ pub(super) async fn apply(desk: &Desk, write: Write) -> Result<(), TryAgain> {
             let body = json!({ "metadata": same(&object), "spec": spec });
             match api.patch(&place.name, &params(), &Patch::Merge(body)).await {
                 Ok(patched) => {
+                    step!("advertisement-counted");
                     desk.mirror().advertisements.note(patched.clone());
                     write_status(desk, &api, &patched, *status).await
                 }
@@ -62,7 +67,9 @@ async fn write_status(
     }
     let name = object.metadata.name.as_deref().unwrap_or_default();
     let body = json!({ "metadata": same(object), "status": written });
-    match api.patch_status(name, &params(), &Patch::Merge(body)).await {
+    let patched = api.patch_status(name, &params(), &Patch::Merge(body)).await;
+    step!("advertisement-shown");
+    match patched {
         Ok(patched) => desk.mirror().advertisements.note(patched),
         Err(kube::Error::Api(status)) if status.is_not_found() => {}
         Err(error) => return Err(error.into()),

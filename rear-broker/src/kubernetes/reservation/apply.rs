@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
-use rear_api::resources::names::{FINALIZER, VIEW_LABEL};
-use rear_api::resources::{Reservation as Object, ReservationSpec, ReservationStatus};
+use rear_api::resources::names::{FINALIZER, NAME_ANNOTATION, VIEW_LABEL};
+use rear_api::resources::{Reservation as Object, ReservationStatus};
 use serde_json::{Value, json};
 
 use super::super::desk::Desk;
 use super::super::shelf::Place;
+use super::super::steps::step;
 use super::super::{MANAGER, TryAgain};
 use super::decide::Write;
 use super::seen::{Kind, Seen};
@@ -18,19 +19,28 @@ use super::status::{pending, ready_to_write};
 /// Writes it. What is gone needs nothing; what has changed meanwhile is looked at again.
 pub(super) async fn apply(desk: &Desk, write: &Write) -> Result<(), TryAgain> {
     match write {
-        Write::Status { place, status } => {
+        Write::Status { place, of, status } => {
             let Some(object) = known(desk, place) else { return Ok(()) };
+            if object.metadata.resource_version != *of {
+                // Somebody has said something since, which must not be lost.
+                return Err(TryAgain::Unsettled);
+            }
             write_status(desk, place, &object, status).await
         }
         Write::Hold { place, held, target } => {
             let Some(object) = known(desk, place) else { return Ok(()) };
             hold(desk, place, &object, *held, target.as_deref()).await
         }
-        Write::Create { place, view, spec, status } => {
-            create(desk, place, view, spec, status).await
+        Write::Create { place, view, name, spec, status } => {
+            let mut object = Object::new(&place.name, (**spec).clone());
+            object.labels_mut().insert(VIEW_LABEL.to_owned(), (*view).to_owned());
+            let name = name.iter().map(|name| (NAME_ANNOTATION.to_owned(), name.clone()));
+            object.annotations_mut().extend(name);
+            create(desk, place, &object, status).await
         }
         Write::Delete { place } => {
             let deleted = api(desk, place).delete(&place.name, &DeleteParams::default()).await;
+            step!("view-removed");
             unless_gone(deleted).map(drop)
         }
     }
@@ -69,6 +79,7 @@ async fn write_status(
     let body = json!({ "metadata": same(object), "status": with_removals(written, &before) });
     let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
     let patched = api(desk, place).patch_status(&place.name, &params, &Patch::Merge(body)).await;
+    step!("status-written");
     if let Some(object) = unless_gone(patched)? {
         desk.mirror().reservations.note(object);
     }
@@ -92,6 +103,7 @@ async fn hold(
     }
     let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
     let patched = api(desk, place).patch(&place.name, &params, &Patch::Merge(body)).await;
+    step!(if held { "held" } else { "let-go" });
     if let Some(object) = unless_gone(patched)?
         && object.metadata.deletion_timestamp.is_none()
     {
@@ -103,15 +115,15 @@ async fn hold(
 async fn create(
     desk: &Desk,
     place: &Place,
-    view: &str,
-    spec: &ReservationSpec,
+    object: &Object,
     status: &ReservationStatus,
 ) -> Result<(), TryAgain> {
-    let mut object = Object::new(&place.name, spec.clone());
-    object.labels_mut().insert(VIEW_LABEL.to_owned(), view.to_owned());
     let params = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
-    match api(desk, place).create(&params, &object).await {
-        Ok(created) => write_status(desk, place, &created, status).await,
+    match api(desk, place).create(&params, object).await {
+        Ok(created) => {
+            step!("copy-made");
+            write_status(desk, place, &created, status).await
+        }
         // The watch is about to tell of it.
         Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
         Err(error) => Err(error.into()),

@@ -33,11 +33,18 @@ pub(crate) enum Next {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Write {
     /// Its status.
-    Status { place: Place, status: Box<ReservationStatus> },
+    Status {
+        place: Place,
+        /// The version of the object that was looked at.
+        of: Option<String>,
+        status: Box<ReservationStatus>,
+    },
     /// A view of the ledger, which is not there yet.
     Create {
         place: Place,
         view: &'static str,
+        /// As a user has named the reservation.
+        name: Option<String>,
         spec: Box<ReservationSpec>,
         status: Box<ReservationStatus>,
     },
@@ -163,7 +170,12 @@ fn status_write(
     let end = object.spec.expires_at.as_deref().filter(|_| side == Kind::RequestersView);
     let status = of_record(seen, record, side, object.conditions(), end);
     let status = ready_to_write(seen, status, sighting.object.status.as_ref())?;
-    Some(Write::Status { place: sighting.place.clone(), status })
+    Some(says(sighting, status))
+}
+
+fn says(sighting: &Sighting, status: Box<ReservationStatus>) -> Write {
+    let of = sighting.object.metadata.resource_version.clone();
+    Write::Status { place: sighting.place.clone(), of, status }
 }
 
 fn create(seen: &Seen, record: &Reservation, namespace: &str, side: Kind) -> Write {
@@ -172,6 +184,7 @@ fn create(seen: &Seen, record: &Reservation, namespace: &str, side: Kind) -> Wri
     Write::Create {
         place: Place { namespace: namespace.to_owned(), name: seen.id.to_string() },
         view: if side == Kind::ProvidersView { PROVIDERS_VIEW } else { REQUESTERS_VIEW },
+        name: seen.users_name(),
         spec: Box::new(ReservationSpec::viewing(&shown)),
         status: ready_to_write(seen, status, None).unwrap_or_default(),
     }
@@ -210,7 +223,7 @@ fn without_record(seen: &Seen) -> Next {
     let says = |status: ReservationStatus| {
         let known = original.object.status.as_ref();
         let status = ready_to_write(seen, status, known);
-        let write = status.map(|status| Write::Status { place: original.place.clone(), status });
+        let write = status.map(|status| self::says(original, status));
         Next::Write(misplaced_all(seen).into_iter().chain(write).chain(release()).collect())
     };
     let conditions = original.object.conditions();

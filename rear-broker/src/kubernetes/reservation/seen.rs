@@ -128,12 +128,25 @@ impl Seen {
         original.or_else(|| self.objects.iter().find(at_home))
     }
 
+    /// As a user has named the reservation, if it is a wish of one.
+    pub(crate) fn users_name(&self) -> Option<String> {
+        let original = self.objects.iter().find(|seen| seen.kind() == Kind::Original)?;
+        original.object.users_name()
+    }
+
     /// The provider's own copy.
     pub(crate) fn providers(&self) -> Option<&Sighting> {
         self.objects.iter().find(|seen| {
             seen.kind() == Kind::ProvidersView
                 && Some(&seen.place.namespace) == self.providers_home.as_ref()
         })
+    }
+
+    /// Whether one of its objects was written from a newer state of this ledger: by a broker that led before.
+    pub(crate) fn is_behind(&self) -> bool {
+        let marks = self.objects.iter().filter_map(|seen| seen.object.status.as_ref());
+        let mut marks = marks.filter_map(|status| status.ledger.as_deref()?.parse::<Mark>().ok());
+        marks.any(|mark| mark.ledger == self.mark.ledger && mark.position > self.mark.position)
     }
 
     /// Where the requester is told, or would be.

@@ -100,7 +100,7 @@ fn write_all(seen: &mut Seen) {
     for write in written(seen) {
         let known = |place: &Place| seen.objects.iter().position(|seen| seen.place == *place);
         match write {
-            Write::Status { place, status } => {
+            Write::Status { place, status, .. } => {
                 let index = known(&place).unwrap();
                 change(&mut seen.objects[index], |object| object.status = Some(*status));
             }
@@ -113,7 +113,7 @@ fn write_all(seen: &mut Seen) {
                     object.spec.target_cluster_id = target;
                 });
             }
-            Write::Create { place, view, spec, status } => {
+            Write::Create { place, view, spec, status, .. } => {
                 let mut object = Object::new(&place.name, *spec);
                 object.metadata.namespace = Some(place.namespace.clone());
                 object.metadata.labels = Some([(VIEW_LABEL.to_owned(), view.to_owned())].into());
@@ -141,7 +141,7 @@ fn the_requester_is_told_then_the_provider_then_both_are_said_to_know_and_that_i
     let writes = written(&seen);
     let [
         Write::Status { status, .. },
-        Write::Create { place, view, .. },
+        Write::Create { place, view, name, .. },
         Write::Hold { held, target, .. },
     ] = &writes[..]
     else {
@@ -150,6 +150,7 @@ fn the_requester_is_told_then_the_provider_then_both_are_said_to_know_and_that_i
     assert_eq!(status.phase.as_deref(), Some("Reserved"));
     assert_eq!(status.message.as_deref(), Some("Use paris for 2 CPU / 4Gi Memory"));
     assert_eq!((place.namespace.as_str(), *view), ("paris", PROVIDERS_VIEW));
+    assert_eq!(name.as_deref(), Some("my-workload"));
     assert_eq!((*held, target.as_deref()), (true, Some("paris")));
     write_all(&mut seen);
     assert_eq!(written(&seen), []);

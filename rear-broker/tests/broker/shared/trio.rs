@@ -37,6 +37,11 @@ pub(crate) struct Broker {
 
 impl Trio {
     pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// With these flags for each of them.
+    pub(crate) fn start_with(flags: &[&str]) -> Self {
         let etcd = Etcd::start(Members::Three).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let authority = Authority::new();
@@ -46,6 +51,7 @@ impl Trio {
             authority.server().write(&home.join("certs"), &authority);
             let ways: Vec<Proxy> = etcd.endpoints().iter().map(|node| way_to(node)).collect();
             let mut broker = Broker::new(home, ways, place);
+            broker.arguments.extend(flags.iter().map(ToString::to_string));
             broker.start();
             broker
         });
