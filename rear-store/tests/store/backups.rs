@@ -395,7 +395,7 @@ fn a_backup_with_a_row_twice_or_out_of_order_is_refused_by_everyone() {
         let checksum = twox_hash::XxHash3_64::oneshot(&bytes).to_le_bytes();
         let planted = place.path("planted");
         std::fs::write(&planted, [&bytes[..], &checksum].concat()).unwrap();
-        let said = backup::inspect(&planted).unwrap_err().to_string();
+        let said = inspect(&planted).unwrap_err().to_string();
         assert!(said.contains("twice or out of order"), "{said}");
         assert!(restore(&planted, &place.path("new.redb"), later()).is_err());
         assert!(!place.path("new.redb").exists());
