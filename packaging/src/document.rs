@@ -6,12 +6,24 @@
 //! |---|---|
 //! | `console` | typed into the shell; every command must succeed |
 //! | `console background` | started, and left running until the end; what follows waits for the next `text` |
+//! | `console fails` | typed into the shell; it must end with an error |
 //! | `console not-executed: WHY` | not typed |
+//! | a comment `<!-- typed: WHY` up to `-->` | typed, and not shown: what stands in for something that is not there |
 //! | `text`, right after a `console` | must be among what was printed, line by line, in this order; `…` stands for anything |
+//! | `text`, right after a `console fails` | must be all that was printed, line by line; a line that is only `…` stands for any lines |
 //! | `LANGUAGE file=NAME` | written to a file of that name |
+//! | `rust from=FILE` | must stand in that file of the project, whatever the spaces and comments: see [`excerpts`] |
 //! | anything else | left alone |
+//!
+//! A block may be indented, as those in lists are.
+
+mod excerpt;
+mod printed;
 
 use thiserror::Error;
+
+pub use excerpt::{Excerpt, excerpts};
+pub use printed::{difference, missing};
 
 /// One thing to do, with the line of the document where it begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +51,13 @@ pub enum Act {
         /// Each of these lines, in this order.
         expected: Vec<String>,
     },
+    /// Type these lines, have them fail, and find these and no others in what is printed.
+    Fail {
+        /// The lines.
+        commands: String,
+        /// Each of these lines, in this order.
+        expected: Vec<String>,
+    },
     /// Write a file.
     Write {
         /// Its name.
@@ -60,7 +79,9 @@ pub enum DocumentError {
     #[error("the block that begins at line {0} does not end")]
     Open(usize),
     /// A word that means nothing here.
-    #[error("line {line}: a console is `background`, or `not-executed: WHY`, and not `{word}`")]
+    #[error(
+        "line {line}: a console is `background`, `fails`, or `not-executed: WHY`, and not `{word}`"
+    )]
     Word {
         /// Where.
         line: usize,
@@ -78,6 +99,10 @@ struct Block<'a> {
     follows: bool,
 }
 
+const FENCE: &str = "```";
+const HIDDEN: &str = "<!-- typed: ";
+const END_OF_HIDDEN: &str = "-->";
+
 /// The steps of a document, in order.
 pub fn steps(document: &str) -> Result<Vec<Step>, DocumentError> {
     let mut steps: Vec<Step> = Vec::new();
@@ -90,8 +115,11 @@ pub fn steps(document: &str) -> Result<Vec<Step>, DocumentError> {
             steps.push(Step { line, act: console(line, words.trim(), block.text)? });
         } else if language == "text"
             && block.follows
-            && let Some(Act::Type { expected, .. } | Act::Start { expected, .. }) =
-                steps.last_mut().map(|step| &mut step.act)
+            && let Some(
+                Act::Type { expected, .. }
+                | Act::Start { expected, .. }
+                | Act::Fail { expected, .. },
+            ) = steps.last_mut().map(|step| &mut step.act)
         {
             expected.extend(block.text.lines().map(str::to_owned));
         }
@@ -99,10 +127,40 @@ pub fn steps(document: &str) -> Result<Vec<Step>, DocumentError> {
     Ok(steps)
 }
 
+/// The texts of all blocks in a language.
+pub fn blocks_of(document: &str, language: &str) -> Result<Vec<String>, DocumentError> {
+    let of_language = blocks(document)?
+        .into_iter()
+        .filter(|block| block.info.split(' ').next() == Some(language));
+    Ok(of_language.map(|block| block.text).collect())
+}
+
+/// Everything that a document has its reader type: lines of consoles, executed or not, continued lines joined.
+pub fn typed(document: &str) -> Result<Vec<(usize, String)>, DocumentError> {
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    let consoles = blocks(document)?.into_iter().filter(|block| block.info.starts_with("console"));
+    for block in consoles {
+        let mut continues = false;
+        for (number, text) in (block.line + 1..).zip(block.text.lines()) {
+            let (words, goes_on) = match text.strip_suffix('\\') {
+                Some(words) => (words, true),
+                None => (text, false),
+            };
+            match lines.last_mut() {
+                Some((_, before)) if continues => before.push_str(words.trim_start()),
+                _ => lines.push((number, words.to_owned())),
+            }
+            continues = goes_on;
+        }
+    }
+    Ok(lines)
+}
+
 fn console(line: usize, words: &str, text: String) -> Result<Act, DocumentError> {
     match words {
         "" => Ok(Act::Type { commands: text, expected: Vec::new() }),
         "background" => Ok(Act::Start { commands: text, expected: Vec::new() }),
+        "fails" => Ok(Act::Fail { commands: text, expected: Vec::new() }),
         other => match other.strip_prefix("not-executed: ") {
             Some(reason) => Ok(Act::Leave { reason: reason.to_owned() }),
             None => Err(DocumentError::Word { line, word: other.to_owned() }),
@@ -114,13 +172,21 @@ fn blocks(document: &str) -> Result<Vec<Block<'_>>, DocumentError> {
     let mut found: Vec<Block<'_>> = Vec::new();
     let mut open = false;
     let mut follows = false;
+    let mut indentation = 0;
+    let mut end = FENCE;
     for (line, text) in (1..).zip(document.lines()) {
-        match (open, text.strip_prefix("```")) {
+        let text = if open { unindented(text, indentation) } else { text };
+        let fence = if open { text } else { text.trim_start() };
+        let hidden = fence.starts_with(HIDDEN) && !open;
+        let info = if hidden { Some("console") } else { fence.strip_prefix(FENCE) };
+        match (open, info) {
             (false, Some(info)) => {
                 found.push(Block { line, info: info.trim(), text: String::new(), follows });
                 open = true;
+                indentation = text.len() - fence.len();
+                end = if hidden { END_OF_HIDDEN } else { FENCE };
             }
-            (true, Some("")) => (open, follows) = (false, true),
+            (true, _) if text == end => (open, follows) = (false, !hidden && end == FENCE),
             (true, _) => {
                 if let Some(block) = found.last_mut() {
                     block.text.extend([text, "\n"]);
@@ -135,34 +201,10 @@ fn blocks(document: &str) -> Result<Vec<Block<'_>>, DocumentError> {
     }
 }
 
-/// The first expected line that is not among the printed ones, after those before it.
-#[must_use]
-pub fn missing<'a>(expected: &'a [String], printed: &str) -> Option<&'a str> {
-    let mut printed = printed.lines();
-    expected
-        .iter()
-        .map(String::as_str)
-        .filter(|line| !line.trim().is_empty())
-        .find(|wanted| !printed.any(|line| is_like(line, wanted)))
-}
-
-/// Whether a line is as it was expected: columns may be wider, and `…` stands for anything.
-fn is_like(line: &str, wanted: &str) -> bool {
-    let (line, wanted) = (plain(line), plain(wanted));
-    let mut parts = wanted.split('…');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = line.strip_prefix(first) else { return false };
-    let parts: Vec<_> = parts.collect();
-    let Some((last, between)) = parts.split_last() else { return rest.is_empty() };
-    for part in between {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-    }
-    rest.ends_with(last)
-}
-
-fn plain(line: &str) -> String {
-    line.split_whitespace().collect::<Vec<_>>().join(" ")
+/// A line without as many spaces as its block is indented by.
+fn unindented(line: &str, by: usize) -> &str {
+    let spaces = line.len() - line.trim_start_matches(' ').len();
+    &line[spaces.min(by)..]
 }
 
 #[cfg(test)]
@@ -202,6 +244,33 @@ mod tests {
     }
 
     #[test]
+    fn what_fails_is_told_apart() {
+        let document = "```console fails\nserve\n```\n```text\nno: …\n```\n";
+        let failed =
+            Act::Fail { commands: "serve\n".to_owned(), expected: vec!["no: …".to_owned()] };
+        assert_eq!(acts(document), [failed]);
+    }
+
+    #[test]
+    fn blocks_of_lists_are_blocks() {
+        let document = "1. Do\n\n   ```console\n   echo a\n     echo b\n   ```\n";
+        assert_eq!(acts(document), [typed("echo a\n  echo b\n", &[])]);
+    }
+
+    #[test]
+    fn what_stands_in_for_something_is_typed_and_not_shown() {
+        let document = "```console\na\n```\n<!-- typed: no kubelet\nb\n-->\n```text\nc\n```\n";
+        assert_eq!(acts(document), [typed("a\n", &[]), typed("b\n", &[])]);
+    }
+
+    #[test]
+    fn what_is_typed_is_known_also_where_it_is_not_executed() {
+        let document = "```console not-executed: WHY\na \\\n  b\nc\n```\n```text\nd\n```\n";
+        let found = super::typed(document).expect("a session");
+        assert_eq!(found, [(2, "a b".to_owned()), (4, "c".to_owned())]);
+    }
+
+    #[test]
     fn files_are_written() {
         let written = Act::Write { file: "a.toml".to_owned(), text: "a = 1\n".to_owned() };
         assert_eq!(acts("```toml file=a.toml\na = 1\n```"), [written]);
@@ -212,27 +281,5 @@ mod tests {
         let word = DocumentError::Word { line: 1, word: "backgruond".to_owned() };
         assert_eq!(steps("```console backgruond\na\n```"), Err(word));
         assert_eq!(steps("a\n```console\nb\n"), Err(DocumentError::Open(2)));
-    }
-
-    #[test]
-    fn expected_lines_are_found_in_order_with_gaps_and_wider_columns() {
-        let expected: Vec<_> = ["a   1", "c …"].iter().map(ToString::to_string).collect();
-        assert_eq!(missing(&expected, "x\na 1\nb\nc anything\n"), None);
-        assert_eq!(missing(&expected, "c anything\na 1\n"), Some("c …"));
-        assert_eq!(missing(&expected, "a 12\n"), Some("a   1"));
-    }
-
-    #[test]
-    fn an_ellipsis_stands_for_anything_in_its_place_only() {
-        for (line, wanted, like) in [
-            ("id rsv-7 Reserved", "id … Reserved", true),
-            ("id rsv-7 Released", "id … Reserved", false),
-            ("at 12:00 for 1h", "at … for …", true),
-            ("at 12:00", "at … for …", false),
-            ("exactly", "exactly", true),
-            ("exactly not", "exactly", false),
-        ] {
-            assert_eq!(is_like(line, wanted), like, "{line} against {wanted}");
-        }
     }
 }

@@ -9,3 +9,4 @@ pub mod container_file;
 pub mod document;
 pub mod monitoring;
 pub mod reference;
+pub mod typed;

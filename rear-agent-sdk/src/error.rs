@@ -180,6 +180,26 @@ impl Refused {
     pub fn new(status: u16, code: Option<Code>, text: String, candidates: Vec<Obstacle>) -> Self {
         Self { status, code, text, candidates }
     }
+
+    /// What a person can do about it.
+    fn remedy(&self) -> &'static str {
+        match self.code {
+            Some(
+                Code::Unreadable
+                | Code::Invalid
+                | Code::ConsumedBeyondAllocated
+                | Code::TooLong
+                | Code::EndHasPassed
+                | Code::TooLarge,
+            ) => "Correct what is named there, and ask again.",
+            Some(Code::KeyReused | Code::IdTaken) => {
+                "Use the key for the same request only, and another key for another request."
+            }
+            Some(Code::AlreadyEnded) => "Reserve anew, if it is still needed.",
+            Some(Code::NotAllowed) => "Have it done by whom it is for, or by an administrator.",
+            _ => "See the reasons; ask for less, for something else, or later.",
+        }
+    }
 }
 
 impl Error {
@@ -266,8 +286,10 @@ impl Error {
             }
             Self::Busy { .. } => "Ask less often.",
             Self::Unavailable { .. } => "Wait; if it stays so, look at the broker's log.",
-            Self::Refused(_) => "See the reasons; ask for less, for something else, or later.",
-            Self::NotFound { .. } => "Check the id, and that it belongs to this cluster.",
+            Self::Refused(refused) => refused.remedy(),
+            Self::NotFound { .. } => {
+                "Check the name; a cluster is shown what is its own, and only an administrator everything."
+            }
             Self::Restored => "List again and go on from there.",
             Self::OtherTransport { .. } => {
                 "Use the transport that the broker serves (its --broker-interface), or have it serve this one too."

@@ -69,12 +69,15 @@
 //!
 //! - `http` (on unless it is turned off): the transport over HTTPS. Without it, neither TLS nor an HTTP client is built.
 //! - `kubernetes`: the transport over custom resources on a broker cluster.
+//! - `daemon`: what the broker and the agent have in common as daemons: addresses of listeners, leader election.
 //! - `testing`: a communicator that answers from a script, and the contract suite that every transport passes.
 
 pub mod agent;
 mod clock;
 mod collector;
 pub mod communicator;
+#[cfg(feature = "daemon")]
+pub mod daemon;
 mod error;
 mod handler;
 #[cfg(feature = "http")]

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use rear_agent_sdk::daemon::BindAddress;
 use rear_agent_sdk::{Chain, Length};
 use tracing_subscriber::EnvFilter;
 
 use crate::offer::{currency, label, rate};
-use crate::probes::BindAddress;
 use crate::resources::definitions_as_yaml;
-use crate::run::run;
+use crate::run::{RunError, run};
 
 /// The Kubernetes agent of REAR: says what the cluster has, reserves for its users, keeps aside what others were promised.
 #[derive(Debug, Parser)]
@@ -130,6 +130,16 @@ pub struct Options {
     pub liqo_gw_server_service_type: String,
 }
 
+impl Options {
+    /// The namespace of instructions.
+    pub(crate) fn instructions(&self) -> &str {
+        match self.instruction_namespace.as_str() {
+            "" => &self.advertisement_namespace,
+            named => named,
+        }
+    }
+}
+
 /// How the broker is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Transport {
@@ -175,8 +185,10 @@ pub fn main() -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
+            let remedy = error.downcast_ref().and_then(RunError::remedy);
+            let remedy = remedy.map(|remedy| format!("\n  {remedy}")).unwrap_or_default();
             // Whoever closed it does not want to know.
-            let _ = writeln!(std::io::stderr(), "rear-agent: {}", Chain(&*error));
+            let _ = writeln!(std::io::stderr(), "rear-agent: {}{remedy}", Chain(&*error));
             ExitCode::FAILURE
         }
     }

@@ -1,7 +1,7 @@
 //! The custom resources of an agent's cluster, in `rear.fluidos.eu/v1alpha1`: what users write and read.
 //!
 //! Fields of the earlier system have their names and meanings; what is new is optional. `rear-agent crds` prints the
-//! definitions, and `deploy/crds/` has what it prints.
+//! definitions, and `deploy/agent/crds/` has what it prints.
 
 // Of several printer columns, those with the same type are not duplicates.
 #![allow(clippy::duplicated_attributes)]

@@ -3,12 +3,16 @@
 
 use std::env;
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use kube::{Api, Client};
 use rear_agent_sdk::communicator::ClusterId;
+use rear_agent_sdk::daemon::BindAddress;
+use rear_agent_sdk::daemon::leadership::{self, LeaseError};
 use rear_agent_sdk::rear_engine::labels::LabelsError;
 use rear_agent_sdk::{
     Agent, BrokerCommunicator, Error, HttpCommunicator, KubernetesCommunicator, Schedule,
@@ -28,12 +32,13 @@ use crate::context::Context;
 use crate::controllers::advertisement::{self, Place, Sources};
 use crate::controllers::{provider_instruction, reservation_instruction, resource_request};
 use crate::identity::{self, IdentityError};
-use crate::lease::{self, LeaseError};
 use crate::liqo::{Kubeconfigs, Liqo, Settings};
 use crate::metrics::Metrics;
 use crate::offer::Offer;
 use crate::probes;
 use crate::promises::{Acceptance, Disturbance, Promises};
+use crate::resources::FIELD_MANAGER;
+use crate::rights::{self, RightsError};
 
 /// Before the agent ends because of its broker, the `Advertisement` says why.
 const TO_BE_SHOWN: Duration = Duration::from_secs(3);
@@ -56,9 +61,19 @@ pub enum RunError {
     /// It is not known which cluster this is.
     #[error(transparent)]
     Identity(#[from] IdentityError),
+    /// What is missing on the API server.
+    #[error(transparent)]
+    Rights(#[from] RightsError),
     /// A listener could not be started.
-    #[error("the agent cannot listen")]
-    Listen(#[source] io::Error),
+    #[error("{address} cannot be listened on (the flag {flag} names another place)")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// The flag that says so.
+        flag: &'static str,
+        /// Why.
+        source: io::Error,
+    },
     /// Signals cannot be received.
     #[error("signals cannot be received")]
     Signal(#[source] io::Error),
@@ -73,6 +88,35 @@ pub enum RunError {
     Ended(&'static str),
 }
 
+impl RunError {
+    /// What a person can do about it, where the message does not say it already.
+    #[must_use]
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::NoCluster(_) => {
+                Some("Set KUBECONFIG, or run the agent in a pod with a service account.")
+            }
+            Self::Client(_) => Some("Check the kubeconfig, or the pod's service account."),
+            Self::Identity(IdentityError::Kubernetes(_)) => Some(
+                "Check that the API server runs and lets the agent read that namespace, or give --cluster-id.",
+            ),
+            Self::Rights(error) => Some(error.remedy()),
+            Self::Listen { .. } => Some(
+                "Give the flag another address or port, `0` for none, or stop what listens there.",
+            ),
+            Self::Lease(_) => {
+                Some("It is started again by Kubernetes, and waits for its turn then.")
+            }
+            Self::Broker(error) => Some(error.remedy()),
+            Self::Flags(_)
+            | Self::Labels(_)
+            | Self::Identity(_)
+            | Self::Signal(_)
+            | Self::Ended(_) => None,
+        }
+    }
+}
+
 /// Runs until a signal, or until it cannot go on.
 pub async fn run(options: Options) -> Result<(), RunError> {
     let way = Way::of(&options)?;
@@ -82,24 +126,27 @@ pub async fn run(options: Options) -> Result<(), RunError> {
     let client = Client::try_from(config).map_err(RunError::Client)?;
     let metrics = Arc::new(Metrics::default());
     let (ready, readiness) = watch::channel(false);
-    let listen = RunError::Listen;
     let health = probes::health(readiness);
-    let health = probes::start(options.health_probe_bind_address, health).await.map_err(listen)?;
+    let health = listen("--health-probe-bind-address", options.health_probe_bind_address, health);
+    let health = health.await?;
     let shown = probes::metrics(metrics.clone());
-    let shown = probes::start(options.metrics_bind_address, shown).await.map_err(listen)?;
+    let shown = listen("--metrics-bind-address", options.metrics_bind_address, shown).await?;
     info!(?health, metrics = ?shown, "listening");
     let cluster = match identity::choose(&options.cluster_id, certificate)? {
         Some(cluster) => cluster,
         None => identity::of_kubernetes(client.clone()).await?,
     };
     info!(%cluster, "speaks for this cluster");
+    rights::check(&client, &options.advertisement_namespace, options.instructions()).await?;
     let broker = way.open(&cluster).await?;
     let work = async {
         let mut lost = None;
         if options.leader_elect {
             // A copy that waits could take over at any time.
             ready.send_replace(true);
-            lost = Some(lease::acquire(client.clone(), &options.pod_namespace).await?);
+            let acquired =
+                leadership::acquire(client.clone(), &options.pod_namespace, FIELD_MANAGER);
+            lost = Some(acquired.await?);
             ready.send_replace(false);
         }
         metrics.leads(true);
@@ -113,13 +160,23 @@ pub async fn run(options: Options) -> Result<(), RunError> {
         };
         tokio::select! {
             ended = parts.run(ready) => ended,
-            ended = lease::lost(lost) => Err(ended.into()),
+            ended = leadership::lost(lost) => Err(ended.into()),
         }
     };
     tokio::select! {
         ended = work => ended,
         stopped = stop() => stopped,
     }
+}
+
+async fn listen(
+    flag: &'static str,
+    at: BindAddress,
+    answers: Router,
+) -> Result<Option<SocketAddr>, RunError> {
+    let BindAddress(Some(address)) = at else { return Ok(None) };
+    let started = probes::start(address, answers).await;
+    started.map(Some).map_err(|source| RunError::Listen { address, flag, source })
 }
 
 /// Ends when the agent should.
@@ -212,10 +269,7 @@ impl Parts<'_> {
         let that_count =
             if options.count_unready_nodes { NodesThatCount::All } else { NodesThatCount::Usable };
         let collected = Arc::new(Collected::new(tracked, that_count));
-        let instructions = match options.instruction_namespace.as_str() {
-            "" => options.advertisement_namespace.clone(),
-            named => named.to_owned(),
-        };
+        let instructions = options.instructions().to_owned();
         let liqo = liqo(options, &client, &instructions)?;
         let context =
             Context::new(client.clone(), cluster, broker.clone(), instructions, liqo, metrics);

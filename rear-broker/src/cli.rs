@@ -83,6 +83,8 @@ pub struct Failure {
     pub error: Box<dyn Error + Send + Sync>,
     /// For the shell.
     pub code: u8,
+    /// What a person can do about it, where the error itself does not say it.
+    pub remedy: Option<&'static str>,
 }
 
 /// How the program ends.
@@ -140,7 +142,9 @@ pub fn run() -> ExitCode {
             ExitCode::from(said.code)
         }
         Err(failure) => {
-            eprintln!("rear-broker: {}", in_one_line(&*failure.error));
+            let remedy = failure.remedy.map(|remedy| format!("\n  {remedy}"));
+            let remedy = remedy.unwrap_or_default();
+            eprintln!("rear-broker: {}{remedy}", in_one_line(&*failure.error));
             ExitCode::from(failure.code)
         }
     }
@@ -204,6 +208,12 @@ impl Said {
 impl Failure {
     /// With this code.
     pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>, code: u8) -> Self {
-        Self { error: error.into(), code }
+        Self { error: error.into(), code, remedy: None }
+    }
+
+    /// And with what can be done about it.
+    #[must_use]
+    pub fn with_remedy(self, remedy: Option<&'static str>) -> Self {
+        Self { remedy, ..self }
     }
 }

@@ -24,6 +24,7 @@ use rear_store::Position;
 use crate::answer::Failure;
 use crate::caller::Connection;
 use crate::listen::Answers;
+use crate::routes::addresses::{RESERVATIONS, SNAPSHOT};
 use crate::routes::{Api, Broker, Query};
 use overview::Overview;
 
@@ -117,8 +118,8 @@ async fn look(
 fn only_looks(request: &Request) -> bool {
     let (path, query) = (request.uri().path(), request.uri().query());
     match *request.method() {
-        Method::GET => path != "/api/v1/snapshot",
-        Method::POST => path == "/api/v1/reservations" && query == Some("dryRun=true"),
+        Method::GET => path != SNAPSHOT,
+        Method::POST => path == RESERVATIONS && query == Some("dryRun=true"),
         _ => false,
     }
 }

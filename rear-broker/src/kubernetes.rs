@@ -9,7 +9,6 @@ mod advertisement;
 mod claim;
 mod desk;
 mod follow;
-mod lease;
 mod presence;
 mod queue;
 mod reservation;
@@ -37,7 +36,6 @@ use desk::Desk;
 use reservation::was_made_as_resource;
 
 pub use claim::{ClaimError, Replaces};
-pub use lease::{Held, LeaseError, acquire, lost};
 
 /// The name under which the broker writes its fields.
 const MANAGER: &str = "rear-broker";

@@ -5,8 +5,6 @@ mod guard;
 mod pages;
 mod plain;
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::str::FromStr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -16,7 +14,6 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use thiserror::Error;
 
 use crate::dashboard::dashboard;
 use crate::metrics::Metrics;
@@ -31,33 +28,6 @@ const OPEN_METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; ch
 
 /// The older format, for everyone else.
 const PLAIN_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-
-/// Where a listener of the operator is: `:8080` for all interfaces, `127.0.0.1:8080` for one, `0` for none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BindAddress(pub Option<SocketAddr>);
-
-/// A text that is no address to listen on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("an address is HOST:PORT, :PORT for all interfaces, or 0 for none")]
-pub struct BindAddressError;
-
-impl FromStr for BindAddress {
-    type Err = BindAddressError;
-
-    fn from_str(text: &str) -> Result<Self, BindAddressError> {
-        if text == "0" {
-            return Ok(Self(None));
-        }
-        let address = match text.strip_prefix(':') {
-            Some(port) => port
-                .parse()
-                .ok()
-                .map(|port| SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), port)),
-            None => text.parse().ok(),
-        };
-        address.map(|address| Self(Some(address))).ok_or(BindAddressError)
-    }
-}
 
 /// `/metrics`.
 pub fn metrics(metrics: Arc<Metrics>) -> Router {

@@ -1,7 +1,7 @@
 //! The API: which address does what, and what all of them share.
 
 mod actions;
-mod addresses;
+pub(crate) mod addresses;
 mod administration;
 mod advertisements;
 mod around;

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rear_agent_sdk::daemon::leadership::{Held, LeaseError};
 use rear_api::moment;
 use rear_engine::Timestamp;
 use rear_store::clock::{Clock, SystemClock};
@@ -19,7 +20,7 @@ use tracing::{error, info, warn};
 use crate::audit::{Audit, AuditError};
 use crate::config::{Config, ConfigErrors, Loaded};
 use crate::files::raise_limit;
-use crate::kubernetes::{Held, KubernetesError, LeaseError};
+use crate::kubernetes::KubernetesError;
 use crate::ledger::LedgerError;
 use crate::limits::{MAX_CONNECTIONS, MAX_OPERATORS};
 use crate::listen::{Listener, Places};

@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line of the program `rear-fleet`.
 
 use std::error::Error;
 use std::io::Write;
@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use rear_agent_sdk::Chain;
-use rear_fleet::{Cost, Fleet, Load, Polling, make_certificates, name};
+
+use crate::{Cost, Fleet, Load, Polling, make_certificates, name};
 
 /// How long the ends of promises may take to be told.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -125,7 +126,21 @@ struct CostFlags {
 /// What is said in the end, and whether all was as it should be.
 type Said = (String, bool);
 
-pub(crate) async fn run() -> ExitCode {
+/// How it ends: codes, and what they mean.
+pub const EXITS: [(u8, &str); 3] = [
+    (0, "done, and every promise was kept"),
+    (1, "a promise was broken, or something could not be done: the message says which"),
+    (2, "the command line makes no sense"),
+];
+
+/// What clap knows of the command line, for the reference.
+#[must_use]
+pub fn grammar() -> clap::Command {
+    CommandLine::command()
+}
+
+/// Parses, runs, and says how it ended.
+pub async fn run() -> ExitCode {
     let said = match CommandLine::parse().command {
         Command::Certificates(flags) => flags.make(),
         Command::Run(flags) => flags.run().await,

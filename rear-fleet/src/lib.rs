@@ -32,6 +32,7 @@
 
 mod certificates;
 mod chance;
+pub mod cli;
 mod cluster;
 mod cost;
 mod demand;

@@ -1,10 +1,8 @@
-//! `rear-fleet`: certificates to try a broker with, a simulated fleet, and load.
-
-mod cli;
+//! `rear-fleet`: see [`rear_fleet::cli`].
 
 use std::process::ExitCode;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    cli::run().await
+    rear_fleet::cli::run().await
 }

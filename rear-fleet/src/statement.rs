@@ -1,7 +1,6 @@
 //! An advertisement in its plainest form: so much, and nothing of it used.
 
 use rear_agent_sdk::communicator::AdvertisementRequest;
-use rear_api::advertisement::OfferedResources;
 use rear_api::amounts::ResourceList;
 use rear_api::moment;
 use rear_engine::ClusterId;
@@ -14,24 +13,6 @@ pub(crate) fn statement(cluster: &ClusterId, cpu: &str, memory: &str) -> Adverti
         gpu: None,
         storage: None,
     };
-    let all = amounts(cpu, memory);
-    AdvertisementRequest {
-        cluster_id: cluster.to_string(),
-        cluster_name: None,
-        timestamp: moment::text(rear_agent_sdk::now()),
-        resources: OfferedResources {
-            capacity: all.clone(),
-            allocatable: all,
-            allocated: amounts("0", "0"),
-            reserved: None,
-            available: None,
-        },
-        cost: None,
-        labels: None,
-        endpoint_url: None,
-        consumed: None,
-        holding: None,
-        epoch: None,
-        sequence: None,
-    }
+    let now = moment::text(rear_agent_sdk::now());
+    AdvertisementRequest::new(cluster.as_str(), now, amounts(cpu, memory), amounts("0", "0"))
 }

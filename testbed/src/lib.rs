@@ -6,11 +6,20 @@
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use rear_testbed::ApiServer;
+//! use rear_testbed::{ApiServer, Cluster, Etcd, Members, Node};
 //!
-//! let server = ApiServer::start()?;
-//! server.kubectl().run(&["create", "namespace", "rome"])?;
-//! println!("a client connects with {}", server.admin().kubeconfig().display());
+//! let server = ApiServer::start()?; // an API server and its etcd; ready when this returns
+//! server.kubectl().run(&["create", "namespace", "rome"])?; // kubectl as the administrator
+//! let rome = server.user("rome")?; // a user without rights, for RBAC
+//! println!("any client connects as rome with {}", rome.kubeconfig().display());
+//!
+//! let mut cluster = Cluster::start()?; // with scheduler, controller manager and kwok
+//! cluster.add_nodes(&[Node::new("a").cpu("16").resource("nvidia.com/gpu", "2")])?;
+//! cluster.scheduler().kill()?; // SIGKILL; `start` brings it back with its data
+//! cluster.api_server_mut().process().pause()?; // SIGSTOP; `resume` continues it
+//!
+//! let mut etcd = Etcd::start(Members::Three)?; // etcd alone
+//! etcd.member(0).expect("the first of three").kill()?;
 //! # Ok(())
 //! # }
 //! ```

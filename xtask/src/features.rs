@@ -6,10 +6,24 @@ use crate::failed::Failed;
 use crate::invocation::Invocation;
 
 /// Libraries with features that their users choose, and the combinations of them.
-const COMBINATIONS: &[(&str, &[&str])] = &[(
-    "rear-agent-sdk",
-    &["", "http", "kubernetes", "testing", "http,testing", "http,kubernetes,testing"],
-)];
+const COMBINATIONS: &[(&str, &[&str])] = &[
+    ("rear-api", &["", "openapi", "resources", "openapi,resources"]),
+    ("rear-store", &["", "etcd", "failpoints", "etcd,failpoints"]),
+    (
+        "rear-agent-sdk",
+        &[
+            "",
+            "http",
+            "kubernetes",
+            "daemon",
+            "testing",
+            "http,daemon",
+            "http,testing",
+            "http,kubernetes,testing",
+        ],
+    ),
+    ("rear-broker", &["", "etcd"]),
+];
 
 /// Checks, and does not build: what is wrong with a combination is found by the compiler's first half.
 pub(crate) fn run(root: &Path) -> Result<(), Failed> {

@@ -62,6 +62,8 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Measure everything that docs/figures.md has, build and tests included: about two hours
+    Figures,
     /// A fleet that lives with a broker which is killed, restored and watched: --minutes 30, --seed N
     Soak {
         /// Programs as tests build them, on a machine that has no time for others
@@ -71,8 +73,6 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Measure everything that docs/figures.md has, build and tests included: about two hours
-    Figures,
     /// Clusters with agents and a broker, to try things: up, status, certs, reserve, down
     Playground {
         /// What to do, such as `up --clusters 3`
@@ -97,8 +97,8 @@ fn dispatch(command: &Command) -> Result<(), Failed> {
         Command::Ci => ci::run(&root),
         Command::Package { as_tests } => package::run(&root, *as_tests),
         Command::Evaluate { arguments } => evaluate::run(&root, arguments),
-        Command::Soak { as_tests, arguments } => soak::run(&root, *as_tests, arguments),
         Command::Figures => figures::run(&root),
+        Command::Soak { as_tests, arguments } => soak::run(&root, *as_tests, arguments),
         Command::Playground { arguments } => playground::run(&root, arguments),
     }
 }

@@ -201,6 +201,16 @@ pub(crate) const ALL: &[Suite] = &[
         },
         commands: |_| one_command(&packaging_tests("tutorials::")),
     },
+    Suite {
+        name: "how-tos",
+        shows: "every command of the how-tos does what they say; thirty mistakes have their messages",
+        requirement: |root| {
+            tools::require(root, &[&IP, &CURL, &FAKETIME, &PROMTOOL])?;
+            testbed::cluster_is_there(root)?;
+            small_disk::requirement(root)
+        },
+        commands: |_| one_command(&packaging_tests("how_tos:: mistakes::")),
+    },
 ];
 
 /// The broker's tests, as far as the filter lets them through. Always with the same features, which only say what is

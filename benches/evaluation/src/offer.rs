@@ -1,7 +1,6 @@
 //! What the clusters of the evaluation say of themselves.
 
 use rear_agent_sdk::communicator::{AdvertisementRequest, BrokerCommunicator, ReservationRequest};
-use rear_api::advertisement::OfferedResources;
 use rear_api::amounts::{QuantityText, ResourceList};
 use rear_api::moment;
 
@@ -35,25 +34,7 @@ pub(crate) fn offer(
     allocatable: ResourceList,
     allocated: ResourceList,
 ) -> AdvertisementRequest {
-    AdvertisementRequest {
-        cluster_id: cluster.to_owned(),
-        cluster_name: None,
-        timestamp: moment::text(rear_agent_sdk::now()),
-        resources: OfferedResources {
-            capacity: allocatable.clone(),
-            allocatable,
-            allocated,
-            reserved: None,
-            available: None,
-        },
-        cost: None,
-        labels: None,
-        endpoint_url: None,
-        consumed: None,
-        holding: None,
-        epoch: None,
-        sequence: None,
-    }
+    AdvertisementRequest::new(cluster, moment::text(rear_agent_sdk::now()), allocatable, allocated)
 }
 
 /// More than anyone asks for.

@@ -4,15 +4,22 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rear_packaging::document::steps;
+use rear_packaging::document::{excerpts, steps};
 
 use super::tree::{root, text};
 
-fn pages(below: &Path, found: &mut BTreeSet<PathBuf>) {
-    for entry in fs::read_dir(below).unwrap() {
+/// Every page of the documents.
+pub(crate) fn pages() -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    below(&root().join("docs"), &mut found);
+    found
+}
+
+fn below(folder: &Path, found: &mut BTreeSet<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            pages(&path, found);
+            below(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "md") {
             found.insert(path.strip_prefix(root()).unwrap().to_owned());
         }
@@ -21,10 +28,8 @@ fn pages(below: &Path, found: &mut BTreeSet<PathBuf>) {
 
 #[test]
 fn every_page_can_be_found_from_the_list_of_pages() {
-    let mut found = BTreeSet::new();
-    pages(&root().join("docs"), &mut found);
     let index = text("docs/README.md");
-    for page in found {
+    for page in pages() {
         let page = page.strip_prefix("docs").unwrap().display().to_string();
         let listed = page == "README.md"
             || page.starts_with("adr/")
@@ -35,11 +40,24 @@ fn every_page_can_be_found_from_the_list_of_pages() {
 
 #[test]
 fn every_document_can_be_read_as_a_session() {
-    let mut found = BTreeSet::new();
-    pages(&root().join("docs"), &mut found);
-    for page in found {
+    for page in pages() {
         let page = page.display().to_string();
         steps(&text(&page)).unwrap_or_else(|error| panic!("{page}: {error}"));
+    }
+}
+
+/// So it compiles, and is tried where that file is.
+#[test]
+fn every_piece_of_a_program_stands_in_a_program() {
+    for page in pages() {
+        let page = page.display().to_string();
+        for excerpt in excerpts(&text(&page)).unwrap() {
+            let place = format!("{page}:{}", excerpt.line);
+            let from = excerpt.from.as_deref().unwrap_or_else(|| {
+                panic!("{place}: of which file is this? Write ```rust from=FILE")
+            });
+            assert!(excerpt.stands_in(&text(from)), "{place}: {from} has no such lines");
+        }
     }
 }
 

@@ -3,7 +3,15 @@
 use clap::Arg;
 use rear_agent::collect::sums::Totals;
 use rear_agent_sdk::Resources;
+use rear_api::body::MAX_BODY_LENGTH;
+use rear_api::page::MAX_PAGE;
 use rear_broker::config::KEYS;
+use rear_broker::limits::{
+    BODY_DEADLINE, HANDSHAKE_DEADLINE, HEADER_DEADLINE, IDLE_DEADLINE, MAX_CONNECTION_AGE,
+    MAX_CONNECTIONS, MAX_EVENT_STREAMS, MAX_HEADER_BYTES, MAX_HEADERS, MAX_INSTRUCTIONS,
+    MAX_STREAMS, MAX_WAIT,
+};
+use rear_engine::id::MAX_ID_LENGTH;
 use rear_packaging::chart::{AGENT, BROKER, Chart};
 use rear_packaging::reference::command_line::{self, Program};
 use rear_packaging::reference::{api, custom_resources, metrics, values, with_table};
@@ -59,6 +67,24 @@ fn the_reference_of_the_broker_s_command_line() {
     assert_is("docs/reference/command-line.md", &page);
 }
 
+#[test]
+fn the_reference_of_the_fleet_s_command_line() {
+    let introduction = format!(
+        "# The command line of `rear-fleet`\n\nEvery command and flag of the simulated fleet, {MADE}. How it is used is told in\n\
+         [simulate-a-fleet.md](../how-to/simulate-a-fleet.md).\n"
+    );
+    let exits = rear_fleet::cli::EXITS.map(|(code, meaning)| (code, meaning.to_owned()));
+    let page = command_line::page(Program {
+        grammar: rear_fleet::cli::grammar(),
+        introduction: &introduction,
+        elsewhere: |_| false,
+        about_elsewhere: "",
+        exits: exits.to_vec(),
+    });
+    assert!(page.contains("## `rear-fleet run`"), "{page}");
+    assert_is("docs/reference/rear-fleet.md", &page);
+}
+
 /// The agent's metrics, each with a series.
 pub(crate) fn of_the_agent() -> String {
     let agent = rear_agent::metrics::Metrics::default();
@@ -84,10 +110,14 @@ fn the_flags_and_metrics_of_the_agent() {
 #[test]
 fn the_reference_of_the_custom_resources() {
     let introduction = format!(
-        "# Custom resources\n\nThe fields of every kind, {MADE}. What the agent does with them is told in\n[agent.md](agent.md).\n"
+        "# Custom resources\n\nThe fields of every kind, {MADE}. What the agent does with those of\n\
+         `rear.fluidos.eu` is told in [agent.md](agent.md), what the broker does with those of `broker.fluidos.eu` in [broker-resources.md](broker-resources.md).\n"
     );
-    let page = custom_resources::page(&introduction, &rear_agent::resources::definitions());
+    let mut definitions = rear_agent::resources::definitions().to_vec();
+    definitions.extend(rear_api::resources::definitions());
+    let page = custom_resources::page(&introduction, &definitions);
     assert!(page.contains("| `spec.requestedCPU` |"), "{page}");
+    assert!(page.contains("| `spec.resources.capacity` |"), "{page}");
     assert_is("docs/reference/custom-resources.md", &page);
 }
 
@@ -121,6 +151,36 @@ fn the_page_about_the_api_has_every_address() {
     });
     let shown: usize = rows.map(|row| row.split(" | ").next().unwrap().matches(" /").count()).sum();
     assert_eq!(shown, count, "no address that is not there");
+}
+
+/// Thousands apart, as on the page.
+fn thousands(number: usize) -> String {
+    if number < 1000 {
+        return number.to_string();
+    }
+    format!("{} {:03}", thousands(number / 1000), number % 1000)
+}
+
+#[test]
+fn the_page_about_the_api_has_the_limits_that_are_there() {
+    let page = text("docs/reference/http-api.md");
+    for told in [
+        format!("| a body | {} MiB, within {} s |", MAX_BODY_LENGTH >> 20, BODY_DEADLINE.as_secs()),
+        format!("| headers | {MAX_HEADERS}, {} KiB at HTTP/2 ", MAX_HEADER_BYTES >> 10),
+        format!("at HTTP/1.1, within {} s |", HEADER_DEADLINE.as_secs()),
+        format!("| a handshake | {} s |", HANDSHAKE_DEADLINE.as_secs()),
+        format!("| a silent connection | {} min |", IDLE_DEADLINE.as_secs() / 60),
+        format!("| a connection | {} h |", MAX_CONNECTION_AGE.as_secs() / 3600),
+        format!("| connections | {} |", thousands(MAX_CONNECTIONS)),
+        format!("| requests at once on an HTTP/2 connection | {MAX_STREAMS};"),
+        format!("| event streams | {MAX_EVENT_STREAMS} for a caller |"),
+        format!("| instructions in one answer | {} |", thousands(MAX_INSTRUCTIONS)),
+        format!("at most\n{} seconds", MAX_WAIT.as_secs()),
+        format!("(`limit=`, {MAX_PAGE} at most)"),
+        format!("(1 to {MAX_ID_LENGTH} lower case letters"),
+    ] {
+        assert!(page.contains(&told), "{told}");
+    }
 }
 
 fn assert_chart(chart: &Chart) {

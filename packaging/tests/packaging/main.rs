@@ -6,12 +6,17 @@
 mod charts;
 #[cfg(feature = "tools")]
 mod chroot;
+mod commands;
 #[cfg(feature = "tools")]
 mod debian;
 mod documents;
 mod generated;
 #[cfg(feature = "tools")]
+mod how_tos;
+#[cfg(feature = "tools")]
 mod images;
+#[cfg(feature = "tools")]
+mod mistakes;
 #[cfg(feature = "tools")]
 mod patience;
 #[cfg(feature = "tools")]
@@ -23,3 +28,4 @@ mod tree;
 mod tutorials;
 #[cfg(feature = "tools")]
 mod watching;
+mod workflows;

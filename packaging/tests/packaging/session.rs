@@ -2,19 +2,20 @@
 //!
 //! The reader's checkout is a folder of links to the project, so that nothing is written into it. `cargo` there does what it
 //! is told with the profile of tests in the place of `release`, and `target/release` is where those programs are: an optimised build
-//! would take longer than everything else. The network is the session's own, so that ports are free.
+//! would take longer than everything else. The network is the session's own, so that ports are free; so are the processes, and `/etc` and `/var` are layers over
+//! those of the machine, so that documents can use the places that their readers will use.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use rear_packaging::document::{Act, Step, missing, steps};
+use rear_packaging::document::{Act, Step, difference, missing, steps};
 use rear_testbed::artifacts::{Artifact, CACHE_VARIABLE, Places};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
@@ -25,36 +26,74 @@ use super::tree::{root, text};
 
 /// A command that prints nothing for so long is stuck.
 const SILENCE: Duration = Duration::from_mins(10);
+/// The variable in which a session has the folder of real servers.
+const SERVERS: &str = "SERVERS";
 /// Ends what one block prints.
 const MARK: &str = "--- the block has ended ---";
+/// What a block prints that should have failed, and has not.
+const SUCCEEDED: &str = "--- and has not failed ---";
+
+/// The names under which documents reach a broker are this machine.
+const MACHINE: &str = r#"
+ip link set lo up
+layers=$(mktemp -d)
+mount -t tmpfs tmpfs "$layers"
+for folder in etc var; do
+  mkdir "$layers/$folder" "$layers/$folder.work"
+  mount -t overlay -o "lowerdir=/$folder,upperdir=$layers/$folder,workdir=$layers/$folder.work" overlay "/$folder"
+done
+echo '127.0.0.1 localhost broker.example.com broker.example.org' > /etc/hosts
+exec bash --noprofile --norc -eu -o pipefail 2>&1
+"#;
 
 /// A shell in a checkout of its own. Dropping it ends everything that was started in it.
 struct Session {
     shell: Child,
-    stdin: ChildStdin,
+    /// Closed when the session ends.
+    stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     checkout: TempDir,
     started: usize,
 }
 
-/// Tries every command of a document. Those that are not executed must have one of these reasons.
-pub(crate) fn try_document(path: &str, accepted: &[&str]) {
-    let steps = steps(&text(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let mut session = Session::begin();
-    for Step { line, act } in steps {
-        let place = format!("{path}:{line}");
-        match act {
-            Act::Type { commands, expected } => {
-                let printed = session.type_in(&place, &commands);
-                assert_printed(&place, &expected, &printed);
-            }
-            Act::Start { commands, expected } => session.start(&place, &commands, &expected),
-            Act::Write { file, text } => {
-                fs::write(session.checkout.path().join(file), text).unwrap();
-            }
-            Act::Leave { reason } => {
-                assert!(accepted.contains(&reason.as_str()), "{place}: {reason} is no reason");
-            }
+/// A document whose commands are tried.
+pub(crate) struct Trial<'a> {
+    path: &'a str,
+    accepted: &'a [&'a str],
+    before: &'a str,
+    files: fn(&Path),
+}
+
+impl<'a> Trial<'a> {
+    /// Of a document in which every command is executed.
+    pub(crate) fn of(path: &'a str) -> Self {
+        Self { path, accepted: &[], before: "", files: |_| {} }
+    }
+
+    /// Commands that are not executed have one of these reasons.
+    pub(crate) fn accepting(self, accepted: &'a [&'a str]) -> Self {
+        Self { accepted, ..self }
+    }
+
+    /// After commands that make what the document says its reader has.
+    pub(crate) fn after(self, before: &'a str) -> Self {
+        Self { before, ..self }
+    }
+
+    /// With files in the reader's folder.
+    pub(crate) fn with(self, files: fn(&Path)) -> Self {
+        Self { files, ..self }
+    }
+
+    /// Types every command.
+    pub(crate) fn run(self) {
+        let Self { path, accepted, before, files } = self;
+        let steps = steps(&text(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let mut session = Session::begin();
+        files(session.checkout.path());
+        session.type_in(&format!("before {path}"), before);
+        for step in steps {
+            session.take(path, accepted, step);
         }
     }
 }
@@ -71,16 +110,15 @@ impl Session {
         let home = checkout.path().join("home");
         let mut command = Command::new("unshare");
         command
-            .args(["--map-root-user", "--net", "sh", "-euc"])
-            .arg("ip link set lo up; exec bash --noprofile --norc -eu -o pipefail 2>&1")
+            .args(["--map-root-user", "--net", "--mount", "--pid", "--fork", "--mount-proc"])
+            .args(["sh", "-euc", MACHINE])
             .current_dir(checkout.path())
             .env("HOME", &home)
             .env("XDG_CACHE_HOME", home.join(".cache"))
             .env("XDG_CONFIG_HOME", home.join(".config"))
-            .env(
-                CACHE_VARIABLE,
-                Places::from_environment().in_cache(Artifact::Helm).ancestors().nth(2).unwrap(),
-            )
+            .env(SERVERS, servers())
+            // The broker warns of variables that look like keys and are none.
+            .env_remove(CACHE_VARIABLE)
             .env("PATH", path(checkout.path()))
             .env("NO_COLOR", "1")
             .env("CARGO_TERM_COLOR", "never")
@@ -95,16 +133,46 @@ impl Session {
             }
         }
         let mut shell = command.spawn().unwrap();
-        let stdin = shell.stdin.take().unwrap();
+        let stdin = shell.stdin.take();
         let lines = read(shell.stdout.take().unwrap());
         Self { shell, stdin, lines, checkout, started: 0 }
+    }
+
+    fn take(&mut self, path: &str, accepted: &[&str], Step { line, act }: Step) {
+        let place = format!("{path}:{line}");
+        match act {
+            Act::Type { commands, expected } => {
+                let printed = self.type_in(&place, &commands);
+                assert_printed(&place, &expected, &printed);
+            }
+            Act::Start { commands, expected } => self.start(&place, &commands, &expected),
+            Act::Fail { commands, expected } => {
+                let printed = self.fail(&place, &commands);
+                if let Some(difference) = difference(&expected, &printed) {
+                    panic!("{place}: it prints {difference}. All of it:\n{printed}");
+                }
+            }
+            Act::Write { file, text } => {
+                assert!(
+                    !file.starts_with('/'),
+                    "{place}: files are written into the reader's folder"
+                );
+                let file = self.checkout.path().join(file);
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(file, text).unwrap();
+            }
+            Act::Leave { reason } => {
+                assert!(accepted.contains(&reason.as_str()), "{place}: {reason} is no reason");
+            }
+        }
     }
 
     /// Types lines, and returns what they print.
     fn type_in(&mut self, place: &str, commands: &str) -> String {
         // Beside the block, as its last line may have begun something that reads the standard input.
-        let typed = format!("{{\n{commands}\n}} < /dev/null\necho '{MARK}'\n");
-        self.stdin.write_all(typed.as_bytes()).unwrap();
+        // What it prints may not end with a line's end.
+        let typed = format!("{{ :\n{commands}\n}} < /dev/null\nprintf '\\n%s\\n' '{MARK}'\n");
+        self.stdin.as_mut().unwrap().write_all(typed.as_bytes()).unwrap();
         let mut printed = String::new();
         loop {
             match self.lines.recv_timeout(SILENCE) {
@@ -115,6 +183,15 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// Types lines that fail, and returns what they print.
+    fn fail(&mut self, place: &str, commands: &str) -> String {
+        let typed =
+            format!("set +e\n(\nset -e\n{commands}\n)\n[ $? -ne 0 ] || echo '{SUCCEEDED}'\nset -e");
+        let printed = self.type_in(place, &typed);
+        assert!(!printed.contains(SUCCEEDED), "{place}: it does not fail:\n{commands}\n{printed}");
+        printed
     }
 
     /// Starts what stays, and waits for its first words.
@@ -131,18 +208,23 @@ impl Session {
 }
 
 impl Drop for Session {
+    /// The shell is the first of its processes: those that are left when it ends are killed by the kernel.
     fn drop(&mut self) {
         let group = Pid::from_child(&self.shell);
         // What runs may tidy up; what has ended already is as good.
         let _ = kill_process_group(group, Signal::TERM);
-        drop(self.shell.wait());
+        if let Some(mut stdin) = self.stdin.take() {
+            // It may have ended, if a command has failed.
+            let _ = stdin.write_all(b"wait\n");
+        }
         for _ in 0..100 {
-            if rustix::process::test_kill_process_group(group).is_err() {
+            if matches!(self.shell.try_wait(), Ok(Some(_))) {
                 return;
             }
             thread::sleep(Duration::from_millis(100));
         }
         let _ = kill_process_group(group, Signal::KILL);
+        drop(self.shell.wait());
     }
 }
 
@@ -156,6 +238,12 @@ fn read(stream: impl std::io::Read + Send + 'static) -> Receiver<String> {
         }
     });
     lines
+}
+
+/// Where real servers and definitions are.
+fn servers() -> PathBuf {
+    let helm = Places::from_environment().in_cache(Artifact::Helm);
+    helm.ancestors().nth(2).unwrap().to_owned()
 }
 
 /// Links to everything of the project, and `target/release`.
@@ -173,9 +261,10 @@ fn checkout() -> TempDir {
         fs::create_dir_all(folder.path().join(below)).unwrap();
     }
     write_cargo(&folder.path().join("home/bin/cargo"));
-    let kubectl = Places::from_environment().find(Artifact::Kubectl);
-    if let Ok(kubectl) = kubectl {
-        symlink(kubectl, folder.path().join("home/bin/kubectl")).unwrap();
+    for (artifact, name) in [(Artifact::Kubectl, "kubectl"), (Artifact::Helm, "helm")] {
+        if let Ok(program) = Places::from_environment().find(artifact) {
+            symlink(program, folder.path().join("home/bin").join(name)).unwrap();
+        }
     }
     folder
 }
@@ -183,7 +272,7 @@ fn checkout() -> TempDir {
 /// Cargo in the project itself, with the profile of tests in the place of `release`.
 fn write_cargo(file: &Path) {
     let script = format!(
-        "#!/bin/bash\ncd '{}'\nwords=()\nfor word; do\n  case $word in\n    --release) words+=(--profile test);;\n\
+        "#!/bin/bash\ncd '{}'\nexport {CACHE_VARIABLE}=\"${SERVERS}\"\nwords=()\nfor word; do\n  case $word in\n    --release) words+=(--profile test);;\n\
          \x20   *) words+=(\"$word\");;\n  esac\ndone\nexec '{}' \"${{words[@]}}\"\n",
         root().display(),
         env!("CARGO"),

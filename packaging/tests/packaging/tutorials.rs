@@ -1,16 +1,16 @@
 //! Every command of the tutorials does what they say.
 
-use super::session::try_document;
+use super::session::Trial;
 
 /// Why a command of a tutorial may be left out.
 const ACCEPTED: [&str; 2] = ["needs Kind", "needs Kind and Liqo"];
 
 #[test]
 fn the_first_reservation() {
-    try_document("docs/tutorial/first-reservation.md", &ACCEPTED);
+    Trial::of("docs/tutorial/first-reservation.md").accepting(&ACCEPTED).run();
 }
 
 #[test]
 fn two_kubernetes_clusters() {
-    try_document("docs/tutorial/two-clusters.md", &ACCEPTED);
+    Trial::of("docs/tutorial/two-clusters.md").accepting(&ACCEPTED).run();
 }

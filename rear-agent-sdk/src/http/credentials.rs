@@ -58,7 +58,7 @@ impl Credentials {
             .map_err(|error| at(KEY)(error.into()))?
             .with_root_certificates(roots(&self.authority).map_err(at(AUTHORITY))?)
             .with_client_auth_cert(chain, key)
-            .map_err(|error| at(KEY)(error.into()))?;
+            .map_err(|error| at(KEY)(unusable_key(error)))?;
         config.alpn_protocols = match protocols {
             Protocols::Both => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
             Protocols::Http1 => vec![b"http/1.1".to_vec()],
@@ -82,6 +82,14 @@ impl Credentials {
         };
         let name = name.as_str().map_err(|error| unusable(error.into()))?;
         name.parse().map_err(|error: ClusterIdError| unusable(error.into()))
+    }
+}
+
+/// The usual mistake in words.
+fn unusable_key(error: rustls::Error) -> Source {
+    match error {
+        rustls::Error::InconsistentKeys(_) => format!("it is not the key of {CERTIFICATE}").into(),
+        other => other.into(),
     }
 }
 

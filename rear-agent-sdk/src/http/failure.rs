@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rear_api::problem::{Code, Problem};
 use rustls::{AlertDescription, CertificateError};
+use thiserror::Error as ThisError;
 
 use crate::error::{Error, Refused, Source};
 
@@ -15,9 +16,28 @@ const MAX_DETAIL: usize = 300;
 /// An answer that did not come.
 pub(super) fn lost(error: reqwest::Error) -> Error {
     match handshake(&error) {
-        Some(refused) => refused.into_error(error.into()),
-        None if error.is_connect() => Error::Unreachable { source: error.into() },
+        Some(refused) => refused.into_error(Cause::of(&error)),
+        None if error.is_connect() => Error::Unreachable { source: Cause::of(&error) },
         None => Error::Interrupted { source: error.into() },
+    }
+}
+
+/// Which broker it was, and what is at the bottom of it: what lies between is the business of libraries.
+#[derive(Debug, ThisError)]
+#[error("{broker}: {deepest}")]
+struct Cause {
+    broker: String,
+    deepest: String,
+}
+
+impl Cause {
+    fn of(error: &reqwest::Error) -> Source {
+        let broker = error.url().map(|url| url.origin().ascii_serialization()).unwrap_or_default();
+        let mut deepest: &dyn StdError = error;
+        while let Some(below) = deepest.source() {
+            deepest = below;
+        }
+        Box::new(Self { broker, deepest: deepest.to_string() })
     }
 }
 
@@ -46,6 +66,7 @@ enum Handshake {
     UnknownAuthority,
     OtherName,
     ClockSkew,
+    OursIsNotValidNow,
     NotAccepted(&'static str),
 }
 
@@ -78,7 +99,7 @@ impl Handshake {
     /// What the broker finds wrong with ours.
     fn of_alert(alert: AlertDescription) -> Option<Self> {
         let known = ALERTS.iter().find(|(known, _)| *known == alert);
-        known.map(|(_, meaning)| meaning.map_or(Self::ClockSkew, Self::NotAccepted))
+        known.map(|(_, meaning)| meaning.map_or(Self::OursIsNotValidNow, Self::NotAccepted))
     }
 
     fn into_error(self, source: Source) -> Error {
@@ -86,6 +107,9 @@ impl Handshake {
             Self::UnknownAuthority => Error::UnknownAuthority { source },
             Self::OtherName => Error::OtherName { source },
             Self::ClockSkew => Error::ClockSkew { source },
+            Self::OursIsNotValidNow => Error::ClockSkew {
+                source: "the broker says so of the one that it was shown".into(),
+            },
             Self::NotAccepted(detail) => Error::NoCertificate { detail: detail.to_owned() },
         }
     }

@@ -2,7 +2,6 @@
 
 use rear_agent_sdk::communicator::{AdvertisementRequest, ReservationRequest};
 use rear_agent_sdk::{BrokerCommunicator, now};
-use rear_api::advertisement::OfferedResources;
 use rear_api::amounts::ResourceList;
 use rear_api::moment;
 
@@ -11,25 +10,7 @@ pub(crate) fn amounts(cpu: &str, memory: &str) -> ResourceList {
 }
 
 pub(crate) fn advertisement(cluster: &str, cpu: &str, memory: &str) -> AdvertisementRequest {
-    AdvertisementRequest {
-        cluster_id: cluster.to_owned(),
-        cluster_name: None,
-        timestamp: moment::text(now()),
-        resources: OfferedResources {
-            capacity: amounts(cpu, memory),
-            allocatable: amounts(cpu, memory),
-            allocated: amounts("0", "0"),
-            reserved: None,
-            available: None,
-        },
-        cost: None,
-        labels: None,
-        endpoint_url: None,
-        consumed: None,
-        holding: None,
-        epoch: None,
-        sequence: None,
-    }
+    AdvertisementRequest::new(cluster, moment::text(now()), amounts(cpu, memory), amounts("0", "0"))
 }
 
 /// For an hour.

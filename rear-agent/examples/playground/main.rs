@@ -32,6 +32,12 @@ enum Command {
         /// How many clusters.
         #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=9))]
         clusters: u8,
+        /// Their names, with commas between, instead of cluster-1 and so on.
+        #[arg(long, value_delimiter = ',', value_name = "NAMES", conflicts_with = "clusters")]
+        names: Vec<String>,
+        /// Only clusters with nodes: no broker, no agents, no custom resources; to install them by hand.
+        #[arg(long)]
+        bare: bool,
         /// A folder to make, for a kubeconfig of each cluster.
         #[arg(long, value_name = "DIR")]
         kubeconfigs: Option<PathBuf>,
@@ -51,7 +57,11 @@ enum Command {
 
 fn main() -> Outcome<()> {
     match Cli::parse().command {
-        Command::Up { clusters, kubeconfigs } => up::up(clusters, kubeconfigs.as_deref()),
+        Command::Up { clusters, names, bare, kubeconfigs } => {
+            let numbered = || (1..=clusters).map(|index| format!("cluster-{index}")).collect();
+            let names = if names.is_empty() { numbered() } else { names };
+            up::up(names, bare, kubeconfigs.as_deref())
+        }
         Command::Status => visit::status(&note::read()?),
         Command::Certs { folder } => visit::certificates(&note::read()?, &folder),
         Command::Reserve => visit::reserve(&note::read()?),

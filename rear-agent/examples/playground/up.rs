@@ -15,21 +15,23 @@ use super::{NAMESPACE, Outcome, say};
 /// Of every cluster.
 const NODES: [&str; 3] = ["a", "b", "c"];
 
-/// A cluster with its agent.
+/// A cluster, with its agent unless it is bare.
 struct Member {
-    _agent: Running,
+    _agent: Option<Running>,
     cluster: Cluster,
     name: String,
 }
 
-pub(super) fn up(number: u8, kubeconfigs: Option<&Path>) -> Outcome<()> {
-    let names: Vec<_> = (1..=number).map(|index| format!("cluster-{index}")).collect();
-    let broker = Broker::start(&names)?;
-    say(&format!("broker: {}", broker.address()))?;
+pub(super) fn up(names: Vec<String>, bare: bool, kubeconfigs: Option<&Path>) -> Outcome<()> {
+    let broker = if bare { None } else { Some(Broker::start(&names)?) };
+    let address = broker.as_ref().map_or("none", Broker::address).to_owned();
+    say(&format!("broker: {address}"))?;
     let mut members = Vec::new();
     for name in names {
         say(&format!("{name}: starting"))?;
-        members.push(member(&broker, name)?);
+        let cluster = cluster_with_nodes()?;
+        let agent = broker.as_ref().map(|broker| install(broker, &cluster, &name)).transpose()?;
+        members.push(Member { _agent: agent, cluster, name });
     }
     let place = |member: &Member| Place {
         name: member.name.clone(),
@@ -37,7 +39,7 @@ pub(super) fn up(number: u8, kubeconfigs: Option<&Path>) -> Outcome<()> {
     };
     let note = Note {
         process: i32::try_from(std::process::id())?,
-        broker: broker.address().to_owned(),
+        broker: address,
         kubectl: Places::from_environment().find(Artifact::Kubectl)?,
         clusters: members.iter().map(place).collect(),
     };
@@ -49,10 +51,15 @@ pub(super) fn up(number: u8, kubeconfigs: Option<&Path>) -> Outcome<()> {
     hold()
 }
 
-fn member(broker: &Broker, name: String) -> Outcome<Member> {
+fn cluster_with_nodes() -> Outcome<Cluster> {
     let mut cluster = Cluster::start()?;
     let nodes = NODES.map(|node| Node::new(node).cpu("8").memory("32Gi"));
     cluster.add_nodes(&nodes)?;
+    Ok(cluster)
+}
+
+/// What the agent needs in the cluster, and the agent.
+fn install(broker: &Broker, cluster: &Cluster, name: &str) -> Outcome<Running> {
     let kubectl = cluster.api_server().kubectl();
     let manifests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/agent");
     let manifests = manifests.to_str().ok_or("the folder has an odd name")?;
@@ -63,13 +70,12 @@ fn member(broker: &Broker, name: String) -> Outcome<Member> {
     // The agent runs beside the cluster: there is no kubelet that could run its image.
     let none = ["scale", "deployment", "rear-agent", "-n", NAMESPACE, "--replicas=0"];
     kubectl.run(&none)?;
-    let certificates = broker.certificates(&name);
+    let certificates = broker.certificates(name);
     kubectl.apply(&secret(&certificates)?)?;
     let token =
         kubectl.run(&["create", "token", "rear-agent", "-n", NAMESPACE, "--duration=24h"])?;
-    let kubeconfig = kubeconfig(&cluster, token.trim())?;
-    let agent = broker.agent(&kubeconfig, &name)?;
-    Ok(Member { _agent: agent, cluster, name })
+    let kubeconfig = kubeconfig(cluster, token.trim())?;
+    broker.agent(&kubeconfig, name)
 }
 
 /// As cert-manager would have made it.

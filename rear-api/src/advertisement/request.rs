@@ -45,6 +45,37 @@ pub struct AdvertisementRequest {
     pub sequence: Option<u64>,
 }
 
+impl AdvertisementRequest {
+    /// What has to be said, and nothing more: without a word that agents of the earlier system do not know.
+    #[must_use]
+    pub fn new(
+        cluster_id: impl Into<String>,
+        timestamp: String,
+        allocatable: ResourceList,
+        allocated: ResourceList,
+    ) -> Self {
+        Self {
+            cluster_id: cluster_id.into(),
+            cluster_name: None,
+            timestamp,
+            resources: OfferedResources {
+                capacity: allocatable.clone(),
+                allocatable,
+                allocated,
+                reserved: None,
+                available: None,
+            },
+            cost: None,
+            labels: None,
+            endpoint_url: None,
+            consumed: None,
+            holding: None,
+            epoch: None,
+            sequence: None,
+        }
+    }
+}
+
 /// How much a cluster has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self")]

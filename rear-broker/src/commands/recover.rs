@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::administrator::{Administrator, Reach};
 use crate::cli::{Failure, Said};
+use crate::routes::addresses::{CONFIRM_CLOCK, END_RECOVERY};
 
 /// The flags of `recover`.
 #[derive(Debug, Args)]
@@ -35,7 +36,7 @@ impl Recover {
             None => (json!({"all": true}), "every cluster".to_owned()),
         };
         let broker = Administrator::new(self.reach)?;
-        broker.call(Method::POST, "/api/v1/recovery/end", Some(&body))?;
+        broker.call(Method::POST, END_RECOVERY, Some(&body))?;
         Ok(Said::done(format!("{who} may get reservations again\n")))
     }
 }
@@ -43,7 +44,7 @@ impl Recover {
 impl ConfirmClock {
     pub(crate) fn run(self) -> Result<Said, Failure> {
         let broker = Administrator::new(self.reach)?;
-        broker.call(Method::POST, "/api/v1/clock/confirm", None)?;
+        broker.call(Method::POST, CONFIRM_CLOCK, None)?;
         Ok(Said::done("the broker believes its clock\n"))
     }
 }

@@ -15,6 +15,7 @@ use crate::administrator::{Administrator, Reach};
 use crate::cli::{Failure, Said, exit};
 use crate::ledger::{LEDGER, LedgerError};
 use crate::pki::Layout;
+use crate::routes::addresses::SNAPSHOT;
 
 /// What can be done with snapshots.
 #[derive(Debug, Subcommand)]
@@ -91,7 +92,7 @@ impl Save {
 
 fn save_from_broker(reach: Reach, file: &Path) -> Result<Said, Failure> {
     let broker = Administrator::new(reach)?;
-    let answer = broker.call(Method::GET, "/api/v1/snapshot", None)?;
+    let answer = broker.call(Method::GET, SNAPSHOT, None)?;
     Ok(saved(&backup::receive(answer, file)?, file))
 }
 

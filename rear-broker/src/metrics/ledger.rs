@@ -144,6 +144,7 @@ fn encode_standing(store: &Store, encoder: &mut DescriptorEncoder<'_>) -> Result
     let counters = [
         ("journal_followed", "Entries of other brokers that were applied", done.followed),
         ("journal_conflicts", "Batches decided again as another broker was faster", done.lost),
+        ("journal_handed_over", "Commands that another broker decided", done.handed_over),
         ("journal_doubts", "Batches whose outcome was not known in time", done.doubted),
         ("journal_retries", "Questions to etcd that were asked again", standing.retries),
     ];

@@ -1,20 +1,20 @@
 //! Every address of the API, in one table: for the router, for the metrics and for the audit log.
 
-pub(super) const HEALTHZ: &str = "/healthz";
-pub(super) const READYZ: &str = "/readyz";
-pub(super) const ADVERTISEMENTS: &str = "/api/v1/advertisements";
-pub(super) const ADVERTISEMENT: &str = "/api/v1/advertisements/{id}";
-pub(super) const RESERVATIONS: &str = "/api/v1/reservations";
-pub(super) const RESERVATION: &str = "/api/v1/reservations/{id}";
-pub(super) const ACTIVATE: &str = "/api/v1/reservations/{id}/activate";
-pub(super) const RENEW: &str = "/api/v1/reservations/{id}/renew";
-pub(super) const REJECT: &str = "/api/v1/reservations/{id}/reject";
-pub(super) const INSTRUCTIONS: &str = "/api/v1/instructions";
-pub(super) const EVENTS: &str = "/api/v1/events";
-pub(super) const SNAPSHOT: &str = "/api/v1/snapshot";
-pub(super) const END_RECOVERY: &str = "/api/v1/recovery/end";
-pub(super) const CONFIRM_CLOCK: &str = "/api/v1/clock/confirm";
-pub(super) const OPENAPI: &str = "/api/v1/openapi.json";
+pub(crate) const HEALTHZ: &str = "/healthz";
+pub(crate) const READYZ: &str = "/readyz";
+pub(crate) const ADVERTISEMENTS: &str = "/api/v1/advertisements";
+pub(crate) const ADVERTISEMENT: &str = "/api/v1/advertisements/{id}";
+pub(crate) const RESERVATIONS: &str = "/api/v1/reservations";
+pub(crate) const RESERVATION: &str = "/api/v1/reservations/{id}";
+pub(crate) const ACTIVATE: &str = "/api/v1/reservations/{id}/activate";
+pub(crate) const RENEW: &str = "/api/v1/reservations/{id}/renew";
+pub(crate) const REJECT: &str = "/api/v1/reservations/{id}/reject";
+pub(crate) const INSTRUCTIONS: &str = "/api/v1/instructions";
+pub(crate) const EVENTS: &str = "/api/v1/events";
+pub(crate) const SNAPSHOT: &str = "/api/v1/snapshot";
+pub(crate) const END_RECOVERY: &str = "/api/v1/recovery/end";
+pub(crate) const CONFIRM_CLOCK: &str = "/api/v1/clock/confirm";
+pub(crate) const OPENAPI: &str = "/api/v1/openapi.json";
 
 /// Those that are asked for most come first.
 const ALL: [&str; 15] = [

@@ -14,6 +14,7 @@ use rear_store::View;
 use serde::{Deserialize, Serialize};
 
 use super::Broker;
+use super::addresses::ADVERTISEMENTS;
 use super::list::{Query, address, member, page, page_length};
 use super::openapi::Problems;
 use crate::answer::{Failure, json, whole_body};
@@ -82,7 +83,7 @@ pub(super) async fn list(
     let found = view.clusters(cursor.as_ref(), limit)?;
     let clusters = found.items.iter().map(|kept| kept.record().id.clone());
     let clusters: Vec<Advertisement> = clusters.filter_map(|id| shown(&view, &id)).collect();
-    let address = address("/api/v1/advertisements", &[("limit", query.limit.as_deref())]);
+    let address = address(ADVERTISEMENTS, &[("limit", query.limit.as_deref())]);
     Ok(page(&clusters, view.position(), found.next.as_ref(), &address))
 }
 

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
 
 use super::Broker;
+use super::addresses::INSTRUCTIONS;
 use super::list::{Query, address, member, page, unreadable};
 use super::openapi::Problems;
 use crate::answer::Failure;
@@ -62,7 +63,7 @@ pub(super) async fn level(
     let promises = view.promises(caller.id(), side(role), cursor.as_ref(), MAX_INSTRUCTIONS)?;
     let instructions: Vec<Reservation> =
         promises.items.iter().map(|kept| told(role)(kept)).collect();
-    let address = address("/api/v1/instructions", &[("role", query.role.as_deref())]);
+    let address = address(INSTRUCTIONS, &[("role", query.role.as_deref())]);
     Ok(page(&instructions, view.position(), promises.next.as_ref(), &address))
 }
 

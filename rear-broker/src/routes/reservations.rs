@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use super::Broker;
 use super::actions::About;
+use super::addresses::RESERVATIONS;
 use super::list::{Query, address, member, page, page_length, unreadable};
 use super::openapi::Problems;
 use crate::answer::{Failure, json, whole_body};
@@ -107,7 +108,7 @@ async fn lock(
         object: Some(reservation.id.to_string()),
         on_behalf_of: (requester != caller.id()).then(|| requester.to_string()),
     });
-    let location = format!("/api/v1/reservations/{}", reservation.id);
+    let location = format!("{RESERVATIONS}/{}", reservation.id);
     if let Ok(location) = HeaderValue::try_from(location) {
         response.headers_mut().insert(LOCATION, location);
     }
@@ -154,7 +155,7 @@ pub(super) async fn list(
     let items: Vec<Reservation> = found.items.iter().map(|kept| Reservation::from(*kept)).collect();
     let filters = [("role", &query.role), ("phase", &query.phase), ("limit", &query.limit)];
     let filters = filters.map(|(name, value)| (name, value.as_deref()));
-    let address = address("/api/v1/reservations", &filters);
+    let address = address(RESERVATIONS, &filters);
     Ok(page(&items, view.position(), found.next.as_ref(), &address))
 }
 

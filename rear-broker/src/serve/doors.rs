@@ -4,12 +4,12 @@ use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
+use rear_agent_sdk::daemon::BindAddress;
 use tokio::net::TcpListener;
 use tracing::info;
 
 use super::ServeError;
 use crate::config::Config;
-use crate::operations::BindAddress;
 
 /// Where the broker listens.
 #[derive(Debug, Clone, Copy)]

@@ -9,6 +9,7 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::get;
 use kube::Client;
+use rear_agent_sdk::daemon::leadership::{self, Held, LeaseError};
 use rear_store::{FileError, Store};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
@@ -17,10 +18,13 @@ use tracing::{info, warn};
 use super::ServeError;
 use super::doors::bind_for_operators;
 use crate::config::{Config, StoreKind};
-use crate::kubernetes::{self, Held, KubernetesError, LeaseError, connect};
+use crate::kubernetes::{self, KubernetesError, connect};
 use crate::ledger::{self, LedgerError};
 use crate::operations;
 use crate::routes::Broker;
+
+/// Whose Lease it is.
+const PROGRAM: &str = "rear-broker";
 
 /// The copy before this one needs a moment to let go of the ledger.
 const HANDOVER: Duration = Duration::from_mins(1);
@@ -41,7 +45,7 @@ pub(super) async fn turn(config: &Config) -> Result<Option<Held>, ServeError> {
     let address = config.health_probe_bind_address;
     let door = bind_for_operators("health-probe-bind-address", address).await?;
     let waiting = door.map(|door| tokio::spawn(operations::run(door, probes(), is_over)));
-    let held = kubernetes::acquire(client, &namespace).await?;
+    let held = leadership::acquire(client, &namespace, PROGRAM).await?;
     over.send_replace(true);
     if let Some(waiting) = waiting {
         // A panic of it leaves the port free, which is all that matters.
@@ -74,7 +78,7 @@ pub(super) async fn serve_resources(
             return Box::pin(serving).await;
         }
         let namespace = namespace_of(&client);
-        let held = match kubernetes::acquire(client, &namespace).await {
+        let held = match leadership::acquire(client, &namespace, PROGRAM).await {
             Ok(held) => held,
             Err(error) => {
                 warn!(?error, "no turn can be waited for yet");
@@ -84,7 +88,7 @@ pub(super) async fn serve_resources(
         };
         tokio::select! {
             ended = Box::pin(serving) => return ended,
-            lost = kubernetes::lost(Some(held)) => warn!(%lost, "another broker works on the resources"),
+            lost = leadership::lost(Some(held)) => warn!(%lost, "another broker works on the resources"),
         }
     }
 }
@@ -121,5 +125,5 @@ pub(super) async fn open_in_turn(config: &Config, held: bool) -> Result<Store, S
 
 /// Ends when the Lease is lost: another copy may be at work. Never without one.
 pub(super) async fn lost(held: Option<Held>) -> LeaseError {
-    kubernetes::lost(held).await
+    leadership::lost(held).await
 }

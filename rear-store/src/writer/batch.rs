@@ -7,7 +7,7 @@ use rear_engine::{Command, Decision, Duration, Fleet, Refusal, Subject, Timestam
 
 use super::order::{Turn, sort, turn};
 use super::trimming::Trimming;
-use super::{MAX_DUE, MAX_FAILURES, Reply, Submission, Work, Writer};
+use super::{Caller, MAX_DUE, MAX_FAILURES, Reply, Submission, Work, Writer};
 use crate::chain::chain;
 use crate::journal::{Batch, JournalError};
 use crate::position::Position;
@@ -63,12 +63,12 @@ impl Writer {
         let confirmed = confirmed.into_iter();
         waiting.extend(confirmed.map(|reply| Waiting { reply, decided: Ok(Subject::Fleet) }));
         sort(&mut submissions, &self.settings.priorities);
-        let (commands, replies) = apart(submissions);
+        let (commands, callers) = apart(submissions);
         self.decide_all(commands, reading, &mut draft);
         step!("decided");
         let Draft { mut batch, durable, decided, failure, undo: _ } = draft;
-        let decided = replies.into_iter().zip(decided);
-        waiting.extend(decided.map(|(reply, decided)| Waiting { reply, decided }));
+        let decided = callers.into_iter().zip(decided);
+        waiting.extend(decided.map(|(caller, decided)| Waiting { reply: caller.reply, decided }));
         let outcome = match failure {
             Some(why) => Err(why),
             None if durable => {
@@ -336,6 +336,7 @@ fn part(work: Vec<Work>) -> Parted {
             Work::Decide(submission) => parted.submissions.push(submission),
             Work::ConfirmClock(reply) => parted.confirmed.push(reply),
             Work::Reconfigure(settings, reply) => parted.reconfigured.push((settings, reply)),
+            Work::Handed(handed) => parted.submissions.extend(handed.into_submissions()),
             Work::Follow => {}
         }
     }
@@ -343,6 +344,6 @@ fn part(work: Vec<Work>) -> Parted {
 }
 
 /// Commands, and whom to tell of each.
-pub(super) fn apart(submissions: Vec<Submission>) -> (Vec<Command>, Vec<Reply>) {
-    submissions.into_iter().map(|Submission { command, reply }| (command, reply)).unzip()
+pub(super) fn apart(submissions: Vec<Submission>) -> (Vec<Command>, Vec<Caller>) {
+    submissions.into_iter().map(|Submission { command, caller }| (command, caller)).unzip()
 }

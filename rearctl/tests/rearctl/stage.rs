@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use rear_agent_sdk::communicator::{AdvertisementRequest, Reservation, ReservationRequest};
 use rear_agent_sdk::{BrokerCommunicator, HttpCommunicator, Intent, now};
-use rear_api::advertisement::OfferedResources;
 use rear_api::amounts::ResourceList;
 use rear_api::moment;
 use tokio::runtime::Runtime;
@@ -224,25 +223,7 @@ pub(crate) fn amounts(cpu: &str, memory: &str) -> ResourceList {
 
 /// A cluster of this size, of which so much is used.
 pub(crate) fn cluster(name: &str, size: ResourceList, used: ResourceList) -> AdvertisementRequest {
-    AdvertisementRequest {
-        cluster_id: name.to_owned(),
-        cluster_name: None,
-        timestamp: moment::text(now()),
-        resources: OfferedResources {
-            capacity: size.clone(),
-            allocatable: size,
-            allocated: used,
-            reserved: None,
-            available: None,
-        },
-        cost: None,
-        labels: None,
-        endpoint_url: None,
-        consumed: None,
-        holding: None,
-        epoch: None,
-        sequence: None,
-    }
+    AdvertisementRequest::new(name, moment::text(now()), size, used)
 }
 
 /// An idle cluster.

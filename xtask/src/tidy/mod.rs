@@ -13,7 +13,9 @@ mod links;
 mod machine_paths;
 mod module_docs;
 mod modules;
+mod named_files;
 mod orphans;
+mod own_commands;
 mod packages;
 mod targets;
 mod toml;
@@ -33,6 +35,8 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     machine_paths::check,
     leftovers::check,
     links::check,
+    named_files::check,
+    own_commands::check,
 ];
 
 pub(crate) fn run(root: &Path) -> Result<(), Failed> {

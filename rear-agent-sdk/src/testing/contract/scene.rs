@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use rear_api::advertisement::OfferedResources;
 use rear_api::amounts::ResourceList;
 use rear_api::moment;
 
@@ -41,24 +40,11 @@ impl Scene {
             gpu: None,
             storage: None,
         };
+        let lender = format!("lender-{}", self.number);
+        let (all, none) = (amounts(CORES, MEMORY), amounts("0", "0"));
         AdvertisementRequest {
-            cluster_id: format!("lender-{}", self.number),
-            cluster_name: None,
-            timestamp: moment::text(now()),
-            resources: OfferedResources {
-                capacity: amounts(CORES, MEMORY),
-                allocatable: amounts(CORES, MEMORY),
-                allocated: amounts("0", "0"),
-                reserved: None,
-                available: None,
-            },
-            cost: None,
-            labels: None,
-            endpoint_url: None,
-            consumed: None,
             holding: Some(Vec::new()),
-            epoch: None,
-            sequence: None,
+            ..AdvertisementRequest::new(lender, moment::text(now()), all, none)
         }
     }
 

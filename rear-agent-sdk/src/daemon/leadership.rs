@@ -1,4 +1,4 @@
-//! Leader election: of several copies on one ledger, the one that holds the Lease opens it.
+//! Leader election on Kubernetes: of several copies of a program, the one that holds the Lease works.
 
 use kube::Client;
 use kube_lease_manager::{LeaseManagerBuilder, LeaseManagerError};
@@ -6,17 +6,11 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tracing::info;
 
-/// The name of the Lease.
-const NAME: &str = "rear-broker-leader";
-
 /// How long a copy that has died still holds the Lease, in seconds.
 const DURATION: u64 = 15;
 
 /// How long before its end a living copy renews it, in seconds.
 const GRACE: u64 = 5;
-
-/// The name under which the Lease is written.
-const MANAGER: &str = "rear-broker-lease";
 
 /// Why this copy does not work.
 #[derive(Debug, Error)]
@@ -32,20 +26,21 @@ pub enum LeaseError {
 /// Whether this copy holds the Lease.
 pub type Held = watch::Receiver<bool>;
 
-/// Waits until this copy holds the Lease.
-pub async fn acquire(client: Client, namespace: &str) -> Result<Held, LeaseError> {
-    let manager = LeaseManagerBuilder::new(client, NAME)
+/// Waits until this copy holds the Lease `PROGRAM-leader`, which it writes as `PROGRAM-lease`.
+pub async fn acquire(client: Client, namespace: &str, program: &str) -> Result<Held, LeaseError> {
+    let name = format!("{program}-leader");
+    let manager = LeaseManagerBuilder::new(client, &name)
         .with_namespace(namespace)
         .with_duration(DURATION)
         .with_grace(GRACE)
-        .with_field_manager(MANAGER)
+        .with_field_manager(format!("{program}-lease"))
         .build()
         .await
         .map_err(LeaseError::Unusable)?;
     let (mut held, _renewing) = manager.watch().await;
-    info!(lease = NAME, namespace, "waiting for the Lease");
+    info!(lease = name, namespace, "waiting for the Lease");
     held.wait_for(|held| *held).await.map_err(|_| LeaseError::Lost)?;
-    info!(lease = NAME, "this copy works");
+    info!(lease = name, "this copy works");
     Ok(held)
 }
 
