@@ -4,8 +4,8 @@
 use rear_agent::resources::{
     Advertisement, ProviderInstruction, ReservationInstruction, ResourceRequest,
 };
+use rear_agent_sdk::rear_engine::{ClusterId, Timestamp};
 use rear_api::resources::{ClusterAdvertisement, ClusterAdvertisementSpec, Reservation};
-use rear_engine::{ClusterId, Timestamp};
 
 /// Reads one as each of the kinds.
 pub fn check(bytes: &[u8]) {

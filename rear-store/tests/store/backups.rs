@@ -375,3 +375,29 @@ fn a_backup_that_comes_as_a_stream_is_kept_only_if_it_is_whole() {
     assert!(receive(&flipped[..], &other).is_err());
     assert_eq!(place.names(), ["backup", "kept", "ledger.redb"]);
 }
+
+/// Found by fuzzing: a second row of the same key won where it was restored, and the first where it was looked at.
+#[test]
+fn a_backup_with_a_row_twice_or_out_of_order_is_refused_by_everyone() {
+    let place = Place::new();
+    let (_, backup) = backed_up(&place, 3);
+    let whole = std::fs::read(&backup).unwrap();
+    let magic = b"REAR ledger backup 1\n".len();
+    let length = |at: usize| u32::from_le_bytes(whole[at..at + 4].try_into().unwrap()) as usize;
+    let end_of = |at: usize| at + 9 + length(at + 1) + length(at + 5);
+    let (first, second) = (magic..end_of(magic), end_of(magic)..end_of(end_of(magic)));
+    let rest = &whole[second.end..whole.len() - 17];
+    let (first, second) = (&whole[first], &whole[second]);
+    let rows = u64::from_le_bytes(whole[whole.len() - 16..whole.len() - 8].try_into().unwrap());
+    let twice = [&whole[..magic], first, first, second, rest, &[0], &(rows + 1).to_le_bytes()];
+    let turned = [&whole[..magic], second, first, rest, &[0], &rows.to_le_bytes()];
+    for bytes in [twice.concat(), turned.concat()] {
+        let checksum = twox_hash::XxHash3_64::oneshot(&bytes).to_le_bytes();
+        let planted = place.path("planted");
+        std::fs::write(&planted, [&bytes[..], &checksum].concat()).unwrap();
+        let said = inspect(&planted).unwrap_err().to_string();
+        assert!(said.contains("twice or out of order"), "{said}");
+        assert!(restore(&planted, &place.path("new.redb"), later()).is_err());
+        assert!(!place.path("new.redb").exists());
+    }
+}

@@ -20,7 +20,7 @@ use super::damage::{backup_of, put_row, rows_of, sealed, table};
 use super::history::History;
 
 /// Clusters and reservations of the committed ledgers.
-const CLUSTERS: usize = 8;
+const CLUSTERS: usize = 9;
 const BATCHES: u64 = 12;
 
 /// Of a committed file of a ledger, blocks of zeros are left out.

@@ -83,9 +83,7 @@ impl<'a> Soaked<'a> {
             ("rear_broker_panics_total", "requests that panicked"),
             ("rear_broker_failed_commits_total", "failed commits"),
         ] {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-            let counted = self.broker.metric(metric)? as u64;
-            self.outcome.count(what, counted);
+            self.outcome.count(what, self.broker.count(metric)?);
         }
         Ok(())
     }
