@@ -25,8 +25,7 @@ fn is_called(words: &[String], at: usize) -> bool {
     let before = words[..at].iter().rev();
     let mut before = before.skip_while(|word| is_assignment(word) && !word.contains('('));
     match before.next().map(String::as_str) {
-        None => true,
-        Some("sudo" | "exec" | "xargs" | "$" | "--" | "then" | "do") => true,
+        None | Some("sudo" | "exec" | "xargs" | "$" | "--" | "then" | "do") => true,
         Some(other) => ENDS.contains(&other) || other.ends_with(';'),
     }
 }

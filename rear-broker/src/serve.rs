@@ -291,7 +291,7 @@ fn serve_resources(
     let (broker, failed) = (broker.clone(), fail.clone());
     let takes_turns = lead::takes_turns(config);
     let serving = tokio::spawn(async move {
-        let Err(error) = lead::serve_resources(broker, settings, takes_turns).await;
+        let Err(error) = Box::pin(lead::serve_resources(broker, settings, takes_turns)).await;
         // Nobody waits for it once the broker stops.
         drop(failed.send(error.into()).await);
     });

@@ -82,7 +82,7 @@ fn every_command_and_flag_that_is_shown_is_there() {
 }
 
 /// Flags of programs that are not ours, as they stand alone in the reference.
-const FOREIGN: [&str; 3] = ["--release", "--profile", "--kubeconfig"];
+const FOREIGN: [&str; 4] = ["--release", "--profile", "--kubeconfig", "--test"];
 
 fn all_flags(command: &Command, found: &mut BTreeSet<String>) {
     found.extend(command.get_arguments().filter_map(|it| it.get_long()).map(str::to_owned));

@@ -47,7 +47,7 @@ fn of_serving(error: &ServeError) -> Remedy {
 
 fn of_ledger(error: &LedgerError) -> Remedy {
     match error {
-        LedgerError::File(error) => of_file(error),
+        LedgerError::File(error) => Some(of_file(error)),
         LedgerError::Data { .. } => Some(
             "Name a directory with `--data` that is the user's of the broker, on a disk that can be written.",
         ),
@@ -61,22 +61,22 @@ fn of_ledger(error: &LedgerError) -> Remedy {
     }
 }
 
-fn of_file(error: &FileError) -> Remedy {
+fn of_file(error: &FileError) -> &'static str {
     match error {
-        FileError::Exists(_) => Some("Choose another name, or move what is there away."),
+        FileError::Exists(_) => "Choose another name, or move what is there away.",
         FileError::Missing(_) => {
-            Some("Name the data directory of a broker; its first `serve` makes the ledger.")
+            "Name the data directory of a broker; its first `serve` makes the ledger."
         }
-        FileError::InUse(_) => Some("Stop it, or give this one a data directory of its own."),
-        FileError::Newer { .. } => Some(
-            "Use that version, or move the file away and restore the backup that was made beside it at the upgrade.",
-        ),
-        FileError::Damaged { .. } => Some(
-            "Keep the file, and restore a snapshot into another directory with `rear-broker snapshot restore`.",
-        ),
-        FileError::Io { .. } => Some(
-            "Check that the disk is not full or read-only, and that the file is the user's of the broker.",
-        ),
+        FileError::InUse(_) => "Stop it, or give this one a data directory of its own.",
+        FileError::Newer { .. } => {
+            "Use that version, or move the file away and restore the backup that was made beside it at the upgrade."
+        }
+        FileError::Damaged { .. } => {
+            "Keep the file, and restore a snapshot into another directory with `rear-broker snapshot restore`."
+        }
+        FileError::Io { .. } => {
+            "Check that the disk is not full or read-only, and that the file is the user's of the broker."
+        }
     }
 }
 
@@ -185,7 +185,7 @@ impl From<FileError> for Failure {
             | FileError::Io { .. } => exit::DATA,
         };
         let remedy = of_file(&error);
-        Self::new(error, code).with_remedy(remedy)
+        Self::new(error, code).with_remedy(Some(remedy))
     }
 }
 
