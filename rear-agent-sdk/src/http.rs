@@ -38,6 +38,8 @@ use retry::pause_after;
 /// For the other crates of this workspace alone: it shows a type of an HTTP client, which may become another.
 #[doc(hidden)]
 pub use connection::client;
+#[cfg(feature = "testing")]
+pub use events::read_events;
 pub use operator::Readiness;
 pub use pages::{NextPage, Page, ReservationFilter};
 

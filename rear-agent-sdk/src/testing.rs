@@ -34,3 +34,6 @@ pub mod contract;
 mod scripted;
 
 pub use scripted::{Answer, Said, Scripted};
+
+#[cfg(feature = "http")]
+pub use crate::http::read_events;

@@ -15,7 +15,7 @@ use rear_agent_sdk::Resources;
 use thiserror::Error;
 use tracing::info;
 
-pub use kubeconfig::KubeconfigError;
+pub use kubeconfig::{KubeconfigError, checked};
 pub use process::ProcessError;
 
 /// Where the kubeconfigs of other clusters are.

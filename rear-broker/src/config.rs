@@ -19,7 +19,8 @@ pub use error::{ConfigError, ConfigErrors, Place};
 pub use flags::Flags;
 pub use keys::{Config, KEYS, Key, Reload};
 pub use value::{
-    BrokerInterface, EtcdEndpoint, EtcdPrefix, LogFormat, PriorityCap, Shape, Span, StoreKind,
+    BrokerInterface, EtcdEndpoint, EtcdPrefix, LogFormat, PeerAddress, PriorityCap, Shape, Span,
+    StoreKind,
 };
 
 /// The file that is read without being named, in the data directory.

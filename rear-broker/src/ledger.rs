@@ -121,6 +121,11 @@ pub(crate) mod shared {
             user: config.etcd_user.as_ref().map(|name| name.0.as_str()),
             password_file: config.etcd_password_file.as_deref(),
         })
+        .map(|options| EtcdOptions {
+            door: config.etcd_peer_address.as_ref().map(|address| address.0.clone()),
+            snapshot_every: config.etcd_snapshot_every.get().into(),
+            ..options
+        })
     }
 
     /// Reads certificates and the password.

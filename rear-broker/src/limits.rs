@@ -22,10 +22,19 @@ pub const IDLE_DEADLINE: Duration = Duration::from_mins(3);
 /// A connection is closed after this time and made anew: with the certificates that count by then.
 pub const MAX_CONNECTION_AGE: Duration = Duration::from_hours(1);
 
+/// After that, what was asked on it may be answered for so long: a snapshot of a large ledger, the rest of a stream.
+pub const LAST_ANSWERS: Duration = Duration::from_hours(1);
+
+/// An answer that waits for so long for its client to take any of it is kept in memory for nobody: the connection is closed.
+pub const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
+
+/// Whoever takes less than this in that time, with more to take, takes nothing: slower than any link that agents use.
+pub const LEAST_TAKEN: usize = 16 << 10;
+
 /// Connections at once: ten thousand agents, and some that reconnect before they are missed.
 pub const MAX_CONNECTIONS: usize = 16_384;
 
-/// Connections of those who look at the pages.
+/// Connections of those who look at the pages, the metrics or the probes, at each listener of these.
 pub const MAX_OPERATORS: usize = 256;
 
 /// Requests at once on one HTTP/2 connection.

@@ -5,7 +5,6 @@ mod guard;
 mod pages;
 mod plain;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -15,14 +14,12 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use tokio::net::TcpListener;
-use tokio::sync::watch;
 
 use crate::dashboard::dashboard;
-use crate::listen::stopped;
 use crate::metrics::Metrics;
 use crate::routes::Broker;
 
+pub use crate::listen::run_plain as run;
 pub use guard::ForAdministrators;
 
 /// What Prometheus asks for first.
@@ -58,14 +55,4 @@ pub fn pages(broker: Arc<Broker>) -> Router {
 /// The same, for whoever is on this machine.
 pub fn pages_nearby(broker: Arc<Broker>) -> Router {
     pages(broker).layer(from_fn(guard::only_nearby))
-}
-
-/// Answers until it is time to stop.
-pub async fn run(socket: TcpListener, router: Router, mut stopping: watch::Receiver<bool>) {
-    let router = router.into_make_service_with_connect_info::<SocketAddr>();
-    let serving = axum::serve(socket, router)
-        .with_graceful_shutdown(async move { stopped(&mut stopping).await });
-    if let Err(error) = serving.await {
-        tracing::error!(error = &error as &dyn std::error::Error, "a listener ended");
-    }
 }

@@ -13,7 +13,7 @@ use rear_engine::Timestamp;
 use rear_store::clock::{Clock, SystemClock};
 use thiserror::Error;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::{Notify, Semaphore, mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 use tracing::{error, info, warn};
 
@@ -23,7 +23,7 @@ use crate::files::raise_limit;
 use crate::kubernetes::KubernetesError;
 use crate::ledger::LedgerError;
 use crate::limits::{MAX_CONNECTIONS, MAX_OPERATORS};
-use crate::listen::Listener;
+use crate::listen::{Listener, Places};
 use crate::log::{Log, LogError};
 use crate::metrics::Metrics;
 use crate::operations;
@@ -183,7 +183,7 @@ impl House {
             trust: trust.clone(),
             administrators: administrators.clone(),
             answers: (),
-            connections: Arc::new(Semaphore::new(places)),
+            places: Places::new(places),
             metrics: metrics.clone(),
             stopping: stopping.clone(),
         };

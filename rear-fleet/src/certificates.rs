@@ -39,27 +39,40 @@ pub fn make_certificates(
     folder: &Path,
     names: impl IntoIterator<Item = ClusterId>,
 ) -> Result<(), CertificatesError> {
-    let authority = Authority::new().map_err(signing)?;
-    let mut server = CertificateParams::new(vec!["localhost".to_owned()]).map_err(signing)?;
-    server.subject_alt_names.push(SanType::IpAddress([127, 0, 0, 1].into()));
-    server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    authority.write(&folder.join(BROKER), &server)?;
-    for name in names {
-        let mut client = CertificateParams::default();
-        client.distinguished_name = named(name.as_str());
-        client.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        authority.write(&folder.join(name.as_str()), &client)?;
-    }
-    Ok(())
+    let authority = Authority::new()?;
+    authority.issue_broker(folder)?;
+    names.into_iter().try_for_each(|name| authority.issue(folder, &name))
 }
 
-struct Authority {
+/// An authority to be thrown away, which can issue certificates again: they are rotated in the place of the old ones.
+pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: String,
 }
 
 impl Authority {
-    fn new() -> Result<Self, rcgen::Error> {
+    /// With a key of its own, which is not kept.
+    pub fn new() -> Result<Self, CertificatesError> {
+        Self::generate().map_err(signing)
+    }
+
+    /// The certificate of a broker on this machine, in `FOLDER/broker`.
+    pub fn issue_broker(&self, folder: &Path) -> Result<(), CertificatesError> {
+        let mut server = CertificateParams::new(vec!["localhost".to_owned()]).map_err(signing)?;
+        server.subject_alt_names.push(SanType::IpAddress([127, 0, 0, 1].into()));
+        server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        self.write(&folder.join(BROKER), &server)
+    }
+
+    /// The certificate of a cluster, in `FOLDER/NAME`.
+    pub fn issue(&self, folder: &Path, name: &ClusterId) -> Result<(), CertificatesError> {
+        let mut client = CertificateParams::default();
+        client.distinguished_name = named(name.as_str());
+        client.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        self.write(&folder.join(name.as_str()), &client)
+    }
+
+    fn generate() -> Result<Self, rcgen::Error> {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
@@ -80,8 +93,10 @@ impl Authority {
             ("ca.crt", self.certificate.clone()),
         ];
         for (name, contents) in files {
-            let path = folder.join(name);
-            fs::write(&path, contents).map_err(at(&path))?;
+            // Each file is whole at any time: someone may be reading it while it is rotated.
+            let (path, new) = (folder.join(name), folder.join(format!("{name}.new")));
+            fs::write(&new, contents).map_err(at(&new))?;
+            fs::rename(&new, &path).map_err(at(&path))?;
         }
         Ok(())
     }

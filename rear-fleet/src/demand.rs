@@ -64,6 +64,7 @@ impl Wish {
     /// Asks until there is an answer, always for the same intent.
     async fn reserve(&mut self, request: &ReservationRequest) -> Option<Reservation> {
         let (intent, asked) = (Intent::new(), Instant::now());
+        let _asking = self.asking.witness.asks();
         if self.chance.percent(self.lost_answers) {
             self.abandon(request, &intent).await;
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rear_agent_sdk::{Error, HttpCommunicator};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::chance::Chance;
 use crate::cluster::Cluster;
@@ -37,6 +37,8 @@ const CRASHES: u64 = 1 << 62;
 pub struct Fleet {
     witness: Arc<Witness>,
     stage: watch::Sender<Stage>,
+    /// Whether nobody is to wish for anything new at the moment.
+    pause: watch::Sender<bool>,
     clusters: Vec<(Arc<Cluster>, Asking)>,
     tasks: JoinSet<()>,
     demand: JoinSet<()>,
@@ -54,6 +56,7 @@ impl Fleet {
         let mut fleet = Self {
             witness: Arc::default(),
             stage: watch::Sender::new(Stage::Running),
+            pause: watch::Sender::new(false),
             clusters: Vec::with_capacity(plan.clusters),
             tasks: JoinSet::new(),
             demand: JoinSet::new(),
@@ -78,7 +81,7 @@ impl Fleet {
                 lasting: plan.lasting,
                 lost_answers: plan.lost_answers,
             };
-            fleet.demand.spawn(bursts.run(fleet.stage.subscribe()));
+            fleet.demand.spawn(bursts.run(fleet.stage.subscribe(), fleet.pause.subscribe()));
         }
         Ok(fleet)
     }
@@ -115,6 +118,47 @@ impl Fleet {
     #[must_use]
     pub fn report(&self) -> Report {
         self.witness.report()
+    }
+
+    /// Nobody wishes for anything new until [`resume`](Self::resume); what was wished for goes on. Ends when every request has its
+    /// answer and both sides of every promise agree, also with the broker's ledger; what does not after `patience` is a
+    /// broken promise.
+    pub async fn pause(&self, patience: Duration) -> Report {
+        self.pause.send_replace(true);
+        let answered = async {
+            while self.witness.asking() > 0 {
+                sleep(LOOK_EVERY).await;
+            }
+        };
+        // A broker that does not answer is told of below.
+        drop(timeout(patience, answered).await);
+        settle::agree(&self.witness, &self.clusters, patience).await;
+        self.report()
+    }
+
+    /// The end of a [`pause`](Self::pause).
+    pub fn resume(&self) {
+        self.pause.send_replace(false);
+    }
+
+    /// After a restore of the ledger, while nobody wishes for anything: promises that were given back after the backup live
+    /// again, and whoever gave them back does so once more. Ends when all sides agree again; what does not after `patience` is a
+    /// broken promise.
+    pub async fn give_back_again(&self, patience: Duration) -> Report {
+        let deadline = Instant::now() + patience;
+        loop {
+            let again = self.witness.kept_after_release();
+            if again.is_empty() && settle::agrees(&self.witness, &self.clusters).await {
+                break;
+            }
+            if Instant::now() >= deadline {
+                settle::agree(&self.witness, &self.clusters, Duration::ZERO).await;
+                break;
+            }
+            settle::release(&self.clusters, &again).await;
+            sleep(LOOK_EVERY).await;
+        }
+        self.report()
     }
 
     /// Stops churn, wishes and faults; waits until both sides of every promise agree; gives everything back; and waits
@@ -177,13 +221,16 @@ struct Bursts {
 
 impl Bursts {
     /// Until the fleet is to be quiet, and everyone who asked has an answer.
-    async fn run(mut self, stage: watch::Receiver<Stage>) {
+    async fn run(mut self, stage: watch::Receiver<Stage>, pause: watch::Receiver<bool>) {
         let mut wishes = JoinSet::new();
         loop {
-            let pause = self.chance.around(self.every);
+            let next = self.chance.around(self.every);
             tokio::select! {
-                () = sleep(pause) => {}
+                () = sleep(next) => {}
                 () = Stage::Quiet.reached(stage.clone()) => break,
+            }
+            if *pause.borrow() {
+                continue;
             }
             let (cluster, asking) = self.chance.one_of(&self.asking).clone();
             for _ in 0..self.size {

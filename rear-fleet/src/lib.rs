@@ -49,7 +49,7 @@ mod statement;
 mod watched;
 mod witness;
 
-pub use certificates::{CertificatesError, make_certificates};
+pub use certificates::{Authority, CertificatesError, make_certificates};
 pub use chance::Chance;
 pub use cost::Cost;
 pub use fleet::Fleet;

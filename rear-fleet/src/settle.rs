@@ -44,6 +44,11 @@ pub(crate) async fn agree(witness: &Witness, clusters: &Clusters, patience: Dura
     }
 }
 
+/// Whether all sides agree at this moment.
+pub(crate) async fn agrees(witness: &Witness, clusters: &Clusters) -> bool {
+    witness.disagreements().is_empty() && ledgers(witness, clusters).await.is_empty()
+}
+
 /// Where the broker's ledger is not the sum of what it has promised; who is not answered in time ends it.
 async fn ledgers(witness: &Witness, clusters: &Clusters) -> Vec<Broken> {
     let mut differ = Vec::new();
@@ -87,8 +92,12 @@ fn reserved(shown: &Advertisement) -> Resources {
 
 /// Releases every promise that lives.
 pub(crate) async fn give_back(witness: &Witness, clusters: &Clusters) {
-    let live = witness.live();
-    for some in live.chunks(AT_ONCE) {
+    release(clusters, &witness.live()).await;
+}
+
+/// Releases promises: who was promised, and which.
+pub(crate) async fn release(clusters: &Clusters, promises: &[(String, String)]) {
+    for some in promises.chunks(AT_ONCE) {
         let mut releasing = JoinSet::new();
         for (requester, id) in some {
             let whose = clusters.iter().find(|(cluster, _)| cluster.id.as_str() == requester);

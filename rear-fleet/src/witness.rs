@@ -12,7 +12,7 @@ mod promise;
 mod tests;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rear_agent_sdk::communicator::{AdvertisementRequest, Reservation, ReservationRequest, Role};
@@ -33,6 +33,15 @@ const REMEMBER_ENDED: Duration = Duration::from_mins(2);
 #[derive(Default)]
 pub(crate) struct Witness(Mutex<State>);
 
+/// A request for capacity on its way.
+pub(crate) struct Asking(Arc<Witness>);
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.0.lock().asking -= 1;
+    }
+}
+
 #[derive(Default)]
 struct State {
     offers: HashMap<String, Offers>,
@@ -40,6 +49,8 @@ struct State {
     /// The ids of the promises on each provider.
     on: HashMap<String, HashSet<String>>,
     gave_up: usize,
+    /// Requests for capacity that have no answer yet.
+    asking: usize,
     report: Report,
 }
 
@@ -71,6 +82,25 @@ impl Witness {
     /// How many agents have ended that were not told to.
     pub(crate) fn gave_up(&self) -> usize {
         self.lock().gave_up
+    }
+
+    /// Someone asks for capacity, until there is an answer or nobody waits for it any more.
+    pub(crate) fn asks(self: &Arc<Self>) -> Asking {
+        self.lock().asking += 1;
+        Asking(self.clone())
+    }
+
+    /// How many requests for capacity have no answer yet.
+    pub(crate) fn asking(&self) -> usize {
+        self.lock().asking
+    }
+
+    /// Promises whose end was asked for or has come, and that a side keeps: who was promised, and which.
+    pub(crate) fn kept_after_release(&self) -> Vec<(String, String)> {
+        let state = self.lock();
+        let kept = state.promises.iter().filter(|(_, promise)| promise.is_kept_after_its_end());
+        kept.filter_map(|(id, promise)| Some((promise.requester()?.to_owned(), id.clone())))
+            .collect()
     }
 
     /// Changes what is only counted.

@@ -19,6 +19,7 @@ use rear_engine::testing::{advertisement, cluster, id, resources};
 use rear_engine::{Actor, Ask, Command, Policy, Terms};
 use rear_store::clock::{Clock, SystemClock};
 use rear_store::etcd::{EtcdJournal, EtcdOptions};
+use rear_store::meters::Counted;
 use rear_store::{Commit, Store};
 use rear_testbed::{Etcd, Members};
 use tokio::time::Instant;
@@ -130,13 +131,18 @@ fn reservations(etcd: &Etcd, brokers: usize) -> Taken {
         .map(|broker| {
             let mut endpoints = etcd.endpoints();
             endpoints.rotate_left(broker % 3);
-            let options = EtcdOptions::new(endpoints, format!("/ledger-of-{brokers}"));
+            let mut options = EtcdOptions::new(endpoints, format!("/ledger-of-{brokers}"));
+            options.door = Some("127.0.0.1:0".to_owned());
             let path = folder.path().join(format!("{broker}.redb"));
             let number = u128::try_from(broker + 1).unwrap();
             let journal = EtcdJournal::open(options, &path, 7, number, Commit::OnePhase).unwrap();
             Arc::new(Store::start(journal, Policy::default(), SystemClock::default()).unwrap())
         })
         .collect();
+    // Brokers look every few seconds who else is there.
+    while stores.iter().any(|store| store.standing().unwrap().brokers != brokers) {
+        thread::sleep(Duration::from_millis(100));
+    }
     let told = advertisement("1000000", "1Pi", SystemClock::default().read().wall);
     let cluster = cluster("p");
     let told = Command::Advertise { cluster, advertisement: Box::new(told), holding: None };
@@ -155,8 +161,9 @@ fn reservations(etcd: &Etcd, brokers: usize) -> Taken {
     let micros: Vec<u64> = callers.into_iter().flat_map(|caller| caller.join().unwrap()).collect();
     let span = began.elapsed();
     let counts = stores.iter().map(|store| store.meters().read());
-    let (commits, lost) = counts.fold((0, 0), |(c, l), next| (c + next.commits, l + next.lost));
-    println!("  {commits} entries, {lost} decided again");
+    let sum = |(c, l, h), next: Counted| (c + next.commits, l + next.lost, h + next.handed_over);
+    let (commits, lost, handed) = counts.fold((0, 0, 0), sum);
+    println!("  {commits} entries, {lost} decided again, {handed} commands handed over");
     Taken { micros, each: 1, span }
 }
 

@@ -66,6 +66,9 @@ pub enum BackupError {
     /// Something in it is not as it was written.
     #[error("the backup is damaged: its checksum does not match")]
     Damaged,
+    /// A row is there twice, or before another that comes first: who reads it could take one or the other.
+    #[error("the backup has rows twice or out of order: no broker has written it so")]
+    Disordered,
 }
 
 /// Writes a backup to a new file, while commits go on. It has its name only when it is complete.
@@ -151,6 +154,8 @@ pub(crate) struct Row {
 pub(crate) struct Rows<R> {
     input: Checksummed<R>,
     read: u64,
+    /// The table and the key of the row before.
+    last: Option<(u8, Vec<u8>)>,
 }
 
 impl<R: Read> Rows<R> {
@@ -161,7 +166,7 @@ impl<R: Read> Rows<R> {
         if magic != MAGIC {
             return Err(BackupError::NotABackup);
         }
-        Ok(Self { input, read: 0 })
+        Ok(Self { input, read: 0, last: None })
     }
 
     /// The next row; `None` when all were read and the checksum matches.
@@ -176,6 +181,11 @@ impl<R: Read> Rows<R> {
         let mut row = Row { table, key: vec![0; key_length], value: vec![0; value_length] };
         self.input.read(&mut row.key)?;
         self.input.read(&mut row.value)?;
+        let this = (number, row.key.clone());
+        if self.last.as_ref().is_some_and(|last| *last >= this) {
+            return Err(BackupError::Disordered);
+        }
+        self.last = Some(this);
         self.read += 1;
         Ok(Some(row))
     }

@@ -5,7 +5,7 @@
 //! PREFIX/entries/INCARNATION/NUMBER  one decided batch, sealed, with the hash of the entry before it
 //! PREFIX/snapshot                    where the last snapshot is, and which entry it ends with
 //! PREFIX/snapshots/UPLOAD/CHUNK      its chunks
-//! PREFIX/brokers/BROKER              who is there, as long as its lease lives
+//! PREFIX/brokers/BROKER              who is there, as long as its lease lives: what it can read, and where its door is
 //! ```
 //!
 //! An entry is appended in one transaction: if `head` is what was applied last, put the entry and move `head`. Removing old
@@ -19,6 +19,7 @@ mod hub;
 mod journal;
 mod keys;
 mod local;
+mod peers;
 mod presence;
 mod remote;
 mod snapshot;
@@ -46,6 +47,9 @@ pub struct EtcdOptions {
     pub user: Option<(String, String)>,
     /// After so many entries, a snapshot is made.
     pub snapshot_every: u64,
+    /// Where other brokers reach this one, as `broker-1:7443`, to hand over what they would otherwise contend for. Port 0 is
+    /// any that is free.
+    pub door: Option<String>,
 }
 
 /// What TLS needs, as PEM.
@@ -60,8 +64,8 @@ pub struct EtcdTls {
 /// After so many entries, a snapshot is made: a newcomer reads about as many, which takes a second or two.
 pub const SNAPSHOT_EVERY: u64 = 1000;
 
-/// So many entries before a snapshot stay, so that a broker that is a little behind reads those instead of all of it.
-pub const KEPT_BEHIND: u64 = 200;
+/// Of the entries before a snapshot this part stays, so that a broker that is a little behind reads those instead of all of it.
+const KEPT_BEHIND: u64 = 5;
 
 /// For one question to one node. The next node is asked when it has not answered by then.
 const QUESTION: Duration = Duration::from_secs(1);
@@ -74,7 +78,8 @@ impl EtcdOptions {
     #[must_use]
     pub fn new(endpoints: Vec<String>, prefix: impl Into<String>) -> Self {
         let prefix = prefix.into();
-        Self { endpoints, prefix, tls: None, user: None, snapshot_every: SNAPSHOT_EVERY }
+        let snapshot_every = SNAPSHOT_EVERY;
+        Self { endpoints, prefix, tls: None, user: None, snapshot_every, door: None }
     }
 }
 
@@ -92,6 +97,14 @@ pub enum OpenError {
         "{0} holds a ledger that is not from this journal: move it away, or copy it to etcd with `rear-broker store copy`"
     )]
     NotShared(std::path::PathBuf),
+    /// Other brokers cannot be listened to.
+    #[error("nobody can be listened to at {address}")]
+    Door {
+        /// Where.
+        address: String,
+        /// Why.
+        source: std::io::Error,
+    },
     /// No threads to be had.
     #[error("the threads for etcd cannot be started")]
     Runtime(#[source] std::io::Error),

@@ -24,7 +24,7 @@ pub enum FileError {
     #[error("{} is open in another process: is a second broker running on the same data?", .0.display())]
     InUse(PathBuf),
     /// Written by a newer program.
-    #[error("{} has schema {found}, this program knows up to {}: it was written by a newer version, and nothing was changed", path.display(), crate::SCHEMA)]
+    #[error("{} has schema {found}, this program knows up to {}: it was written by a newer version, and nothing was changed; start that version again, or restore a backup from before it", path.display(), crate::SCHEMA)]
     Newer {
         /// Which file.
         path: PathBuf,

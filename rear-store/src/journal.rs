@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use rear_engine::decision::{Change, Event};
 use rear_engine::fleet::{ClusterRecord, Divergence, Fleet};
-use rear_engine::{ClusterId, Policy, Reservation, Resources, Timestamp};
+use rear_engine::{ClusterId, Command, Policy, Reservation, ReservationId, Resources, Timestamp};
 use thiserror::Error;
 
 use crate::position::{EventId, Position};
 use crate::records::meta::Meta;
 use crate::records::{InvalidField, SealError};
 use crate::rows::{ReadRows, read_all, read_events_after, read_meta};
-use crate::shared::{EntryError, Fork};
+use crate::shared::{EntryError, Fork, Origin};
 
 /// Decisions that become durable together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,11 +90,50 @@ pub trait Journal: Send {
     /// Calls this whenever others have committed something.
     fn wake_by(&mut self, _wake: Wake) {}
 
+    /// Hands commands to the broker that was faster, if there is one at this moment, and waits for what becomes of them.
+    fn hand_over(&mut self, _commands: &[&Command]) -> HandedOver {
+        HandedOver::Kept
+    }
+
+    /// Whether commands that another broker handed over may be decided here and now.
+    fn may_decide(&self, _origin: &Origin) -> bool {
+        false
+    }
+
+    /// Calls this with what other brokers hand over.
+    fn take_in_by(&mut self, _take_in: TakeIn) {}
+
     /// Tells where the journal stands, from any thread; `None` where nobody else commits.
     fn compass(&self) -> Option<Arc<dyn Compass>> {
         None
     }
 }
+
+/// What became of commands that were to be handed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HandedOver {
+    /// Nobody has them.
+    Kept,
+    /// The other broker has decided some of them.
+    Decided(Decided),
+    /// Nobody knows. They may still be decided until an entry of this broker stands in the journal.
+    Unheard,
+}
+
+/// What was decided of commands that were handed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decided {
+    /// The commit after which it is so.
+    pub position: Position,
+    /// For each command the reservation that it is about; `None` where nothing was decided.
+    pub each: Vec<Option<ReservationId>>,
+}
+
+/// Takes in commands of another broker, and tells what became of them.
+pub type TakeIn = Box<dyn Fn(Vec<Command>, Origin, TellDecided) + Send + Sync>;
+
+/// Is told once what was decided; `None` where that is not known.
+pub type TellDecided = Box<dyn FnOnce(Option<Decided>) + Send>;
 
 /// Wakes whoever follows.
 pub type Wake = Box<dyn Fn() + Send + Sync>;

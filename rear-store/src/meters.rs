@@ -36,6 +36,7 @@ pub struct Meters {
     followed: AtomicU64,
     lost: AtomicU64,
     doubted: AtomicU64,
+    handed_over: AtomicU64,
 }
 
 /// The counts at one moment.
@@ -63,6 +64,8 @@ pub struct Counted {
     pub lost: u64,
     /// Batches of which it was not known in time whether they are durable.
     pub doubted: u64,
+    /// Commands that another broker has decided for this one.
+    pub handed_over: u64,
 }
 
 impl Default for Meters {
@@ -83,6 +86,7 @@ impl Default for Meters {
             followed: zero(),
             lost: zero(),
             doubted: zero(),
+            handed_over: zero(),
         }
     }
 }
@@ -138,6 +142,7 @@ impl Meters {
             followed: read(&self.followed),
             lost: read(&self.lost),
             doubted: read(&self.doubted),
+            handed_over: read(&self.handed_over),
         }
     }
 
@@ -173,6 +178,11 @@ impl Meters {
     /// Whether a batch is durable was not known in time.
     pub(crate) fn doubted(&self) {
         add(&self.doubted, 1);
+    }
+
+    /// Another broker has decided so many commands for this one.
+    pub(crate) fn handed_over(&self, commands: usize) {
+        add(&self.handed_over, commands as u64);
     }
 
     /// A batch did not become durable.

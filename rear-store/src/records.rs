@@ -8,6 +8,7 @@ pub mod ask;
 pub mod cluster;
 pub mod entry;
 pub mod event;
+pub mod handed;
 pub mod head;
 pub mod ledger;
 pub mod meta;

@@ -5,12 +5,14 @@
 mod entry;
 mod standing;
 mod time;
+mod winners;
 
 use rear_engine::Timestamp;
 
 pub use entry::{BatchId, Entry, EntryError, hash_of};
 pub use standing::{Fork, Place, Seen, judge_head, judge_place};
 pub use time::{NEWCOMER_SLACK, SLACK, SharedTime, TICK};
+pub use winners::{Origin, Winners};
 
 use crate::position::Position;
 

@@ -21,7 +21,7 @@ use crate::refreshments::Refreshments;
 use crate::settings::Settings;
 use crate::timekeeper::Alarm;
 use crate::view::{MAX_PAGE, Tally, View};
-use crate::writer::{Reply, Submission, Work, Writer};
+use crate::writer::{Handed, Reply, Submission, Work, Writer};
 
 /// How many commands may wait. More would wait longer than a client does.
 pub const MAX_WAITING: usize = 4096;
@@ -116,6 +116,14 @@ impl Store {
                 drop(queue.try_send(Work::Follow));
             }
         }));
+        let door = Arc::downgrade(&queue);
+        journal.take_in_by(Box::new(move |commands, origin, tell| {
+            let handed = Handed::new(commands, origin, tell);
+            if let Some(queue) = door.upgrade() {
+                // Where there is no room, it is given back when it is dropped.
+                drop(queue.try_send(Work::Handed(handed)));
+            }
+        }));
         let compass = journal.compass();
         let writer = Writer::load(Box::new(journal), settings.into(), Box::new(clock))?;
         let (shared, reader) = (writer.shared(), writer.reader());
@@ -132,12 +140,12 @@ impl Store {
         command: Command,
         reply: impl FnOnce(Result<Answer, SubmitError>) + Send + 'static,
     ) {
-        self.send(Work::Decide(Submission { command, reply: Reply::new(reply) }));
+        self.send(Work::Decide(Submission::own(command, Reply::new(reply))));
     }
 
     /// Queues a command and waits for the answer.
     pub fn submit(&self, command: Command) -> Result<Answer, SubmitError> {
-        self.wait_for(|reply| Work::Decide(Submission { command, reply }))
+        self.wait_for(|reply| Work::Decide(Submission::own(command, reply)))
     }
 
     /// Takes an advertisement that says what is known already and need not become durable: readers see it

@@ -6,8 +6,10 @@
 
 mod batch;
 mod contest;
+mod handover;
 mod keeper;
 mod order;
+mod portion;
 mod reply;
 mod trimming;
 
@@ -25,19 +27,22 @@ use crate::news::Subscribers;
 use crate::position::Position;
 use crate::refreshments::Refreshments;
 use crate::settings::Settings;
+use crate::shared::Origin;
 use crate::store::{Answer, Health, Shared, StartError, SubmitError};
 use crate::timekeeper::Reading;
 use crate::view::View;
 use keeper::Keeper;
 use order::weight;
+use portion::Portion;
 use trimming::Trimming;
 
+pub(crate) use handover::Handed;
 pub(crate) use reply::Reply;
 
 /// How many bytes of commands are committed together: enough to share a sync, few enough to be quick.
 pub const MAX_BATCH_BYTES: usize = 4 << 20;
 
-/// How many reservations end, or clusters grow stale, in one batch: the next one goes on.
+/// How many reservations end, or clusters grow stale, in one batch at most: the next one goes on.
 pub const MAX_DUE: usize = 1000;
 
 /// So many batches in a row do not fail by chance: the store stops and says why.
@@ -48,8 +53,24 @@ const LONGEST_NAP: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// A command that waits.
 pub(crate) struct Submission {
-    pub(crate) command: Command,
-    pub(crate) reply: Reply,
+    command: Command,
+    caller: Caller,
+}
+
+impl Submission {
+    /// A command of this broker's own caller.
+    pub(crate) fn own(command: Command, reply: Reply) -> Self {
+        Self { command, caller: Caller { reply, origin: None, was_handed_over: false } }
+    }
+}
+
+/// Who waits for an answer.
+struct Caller {
+    reply: Reply,
+    /// The broker that handed the command over; `None` for one of this broker's own.
+    origin: Option<Origin>,
+    /// It was handed over, and nobody knows what became of it.
+    was_handed_over: bool,
 }
 
 /// Something for the writer to do.
@@ -57,6 +78,8 @@ pub(crate) enum Work {
     Decide(Submission),
     ConfirmClock(Reply),
     Reconfigure(Box<Settings>, Reply),
+    /// What another broker has handed over.
+    Handed(Handed),
     /// Others have committed something.
     Follow,
 }
@@ -64,22 +87,24 @@ pub(crate) enum Work {
 impl Work {
     pub(crate) fn answer(self, outcome: Result<Answer, SubmitError>) {
         match self {
-            Self::Decide(Submission { reply, .. })
+            Self::Decide(Submission { caller: Caller { reply, .. }, .. })
             | Self::ConfirmClock(reply)
             | Self::Reconfigure(_, reply) => reply.tell(outcome),
-            Self::Follow => {}
+            // Given back when it is dropped.
+            Self::Handed(_) | Self::Follow => {}
         }
     }
 
     /// Whether someone waits for it.
     fn is_awaited(&self) -> bool {
-        !matches!(self, Self::Follow)
+        !matches!(self, Self::Follow | Self::Handed(_))
     }
 
     fn weight(&self) -> usize {
         match self {
             Self::Decide(submission) => weight(&submission.command),
             Self::ConfirmClock(_) | Self::Reconfigure(..) => order::RECORD,
+            Self::Handed(handed) => handed.commands().map(weight).sum(),
             Self::Follow => 0,
         }
     }
@@ -96,12 +121,18 @@ pub(crate) struct Writer {
     fleet: Fleet,
     position: Position,
     trimming: Trimming,
+    /// How much of what is due is done in one batch.
+    portion: Portion,
     /// How many batches failed since one succeeded.
     failures: u32,
     /// Those who share the ledger could not be asked when they were last asked.
     away: bool,
     /// When there last was an entry of anyone, by the monotonic clock.
     last_entry: Duration,
+    /// When something was last decided here, by the monotonic clock.
+    last_decided: Duration,
+    /// What was handed over may still be decided elsewhere, until an entry of this broker stands.
+    unheard: bool,
     shared: Arc<Shared>,
 }
 
@@ -133,6 +164,8 @@ impl Writer {
                 Some(Sharing { company: false, .. }) => Duration::from_nanos(i64::MIN / 2),
                 _ => clock.read().monotonic,
             },
+            last_decided: clock.read().monotonic,
+            unheard: false,
             journal,
             settings,
             clock,
@@ -141,6 +174,7 @@ impl Writer {
             fleet,
             position,
             trimming,
+            portion: Portion::default(),
             failures: 0,
             away: false,
             shared,

@@ -119,9 +119,15 @@ impl Contexts {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        let beside = path.with_extension("new");
+        let beside = path.with_extension(format!("new-{}", std::process::id()));
+        // What another left there, or planted as a link to something of the user's, is not written to.
+        if let Err(error) = fs::remove_file(&beside)
+            && error.kind() != ErrorKind::NotFound
+        {
+            return Err(error);
+        }
         let mut options = fs::OpenOptions::new();
-        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+        let mut file = options.write(true).create_new(true).mode(0o600).open(&beside)?;
         file.write_all(serde_json::to_string_pretty(self)?.as_bytes())?;
         file.write_all(b"\n")?;
         file.sync_all()?;
@@ -132,5 +138,26 @@ impl Contexts {
     pub(crate) fn find(&self, name: Option<&str>) -> Result<&Context, ContextError> {
         let name = name.or(self.current.as_deref()).ok_or(ContextError::None)?;
         self.contexts.get(name).ok_or_else(|| ContextError::Unknown(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_link_that_someone_planted_is_not_written_through_and_the_file_is_the_users_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, precious) = (folder.path().join("c.json"), folder.path().join("precious"));
+        fs::write(&precious, b"precious").unwrap();
+        let planted = path.with_extension(format!("new-{}", std::process::id()));
+        std::os::unix::fs::symlink(&precious, &planted).unwrap();
+        Contexts::default().write(&path).unwrap();
+        assert_eq!(fs::read(&precious).unwrap(), b"precious");
+        assert_eq!(Contexts::read(&path).unwrap(), Contexts::default());
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 }

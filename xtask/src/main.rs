@@ -1,4 +1,4 @@
-//! The project's own commands, reached as `cargo xtask …`: test, setup, tidy, ci, package, evaluate, figures,
+//! The project's own commands, reached as `cargo xtask …`: test, setup, tidy, ci, package, evaluate, figures, soak,
 //! playground.
 
 #![expect(clippy::print_stdout, reason = "a command-line program talks on standard output")]
@@ -20,6 +20,7 @@ mod playground;
 mod root;
 mod setup;
 mod small_disk;
+mod soak;
 mod stopwatch;
 mod suites;
 mod test;
@@ -63,6 +64,15 @@ enum Command {
     },
     /// Measure everything that docs/figures.md has, build and tests included: about two hours
     Figures,
+    /// A fleet that lives with a broker which is killed, restored and watched: --minutes 30, --seed N
+    Soak {
+        /// Programs as tests build them, on a machine that has no time for others
+        #[arg(long)]
+        as_tests: bool,
+        /// What the soak is given, such as `--minutes 60`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Clusters with agents and a broker, to try things: up, status, certs, reserve, down
     Playground {
         /// What to do, such as `up --clusters 3`
@@ -88,6 +98,7 @@ fn dispatch(command: &Command) -> Result<(), Failed> {
         Command::Package { as_tests } => package::run(&root, *as_tests),
         Command::Evaluate { arguments } => evaluate::run(&root, arguments),
         Command::Figures => figures::run(&root),
+        Command::Soak { as_tests, arguments } => soak::run(&root, *as_tests, arguments),
         Command::Playground { arguments } => playground::run(&root, arguments),
     }
 }
@@ -120,6 +131,18 @@ mod tests {
                 assert_eq!(arguments, ["--test", "latency", "--short"]);
             }
             _ => panic!("expected the evaluation"),
+        }
+    }
+
+    #[test]
+    fn what_the_soak_is_asked_is_handed_on() {
+        match Command::parse_from(["xtask", "soak", "--as-tests", "--minutes", "5", "--seed", "2"])
+        {
+            Command::Soak { as_tests, arguments } => {
+                assert!(as_tests);
+                assert_eq!(arguments, ["--minutes", "5", "--seed", "2"]);
+            }
+            _ => panic!("expected the soak"),
         }
     }
 

@@ -101,6 +101,16 @@ impl<'a> Broker<'a> {
         &self.data
     }
 
+    /// All certificates.
+    pub(crate) fn pki(&self) -> PathBuf {
+        self.stage.pki()
+    }
+
+    /// A new folder beside its data.
+    pub(crate) fn new_folder(&self, name: &str) -> io::Result<PathBuf> {
+        self.stage.new_folder(name)
+    }
+
     pub(crate) fn address(&self) -> String {
         format!("https://127.0.0.1:{}", self.port)
     }
@@ -117,15 +127,14 @@ impl<'a> Broker<'a> {
         self.connect(ADMINISTRATOR)
     }
 
+    /// Where its metrics are.
+    pub(crate) fn metrics(&self) -> Result<SocketAddr, Trouble> {
+        self.metrics.ok_or_else(|| Trouble::Other("there are no metrics".into()))
+    }
+
     /// The sum of a metric over its labels.
     pub(crate) fn metric(&self, name: &str) -> Result<f64, Trouble> {
-        let address = self.metrics.ok_or_else(|| Trouble::Other("there are no metrics".into()))?;
-        let mut stream = TcpStream::connect(address)?;
-        stream.set_read_timeout(Some(LOOK))?;
-        stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n")?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        Ok(sum_of(&answer, name))
+        Ok(sum_of(&metrics_at(self.metrics()?)?, name))
     }
 
     /// The same, of something that is counted.
@@ -141,15 +150,70 @@ impl<'a> Broker<'a> {
     /// Ends it, and has every record and invariant of its ledger looked at by `rear-broker verify`. What it finds.
     pub(crate) fn verify(mut self) -> Result<Vec<String>, Trouble> {
         self.kill()?;
-        let output =
-            Command::new(&self.program).args(["verify", "--data"]).arg(&self.data).output()?;
+        let found = self.look_at_rest(&self.data);
         std::fs::remove_dir_all(&self.data)?;
-        if output.status.success() {
-            return Ok(Vec::new());
-        }
-        let said = [output.stdout, output.stderr].concat();
-        Ok(vec![format!("verify: {}", String::from_utf8_lossy(&said).trim())])
+        found
     }
+
+    /// What `rear-broker verify` finds in a ledger that nobody has open.
+    pub(crate) fn look_at_rest(&self, data: &Path) -> Result<Vec<String>, Trouble> {
+        let mut command = self.program();
+        let said = said_by(command.args(["verify", "--data"]).arg(data))?;
+        Ok(said.err().map(|said| format!("verify: {said}")).into_iter().collect())
+    }
+
+    /// Saves the ledger of the running broker, as its administrator.
+    pub(crate) fn save(&self, file: &Path) -> Result<(), Trouble> {
+        let mut command = self.program();
+        command.args(["snapshot", "save"]).arg(file).args(["--url", &self.address()]);
+        command.arg("--certificates").arg(self.stage.certificates(ADMINISTRATOR));
+        said_by(&mut command)?.map_err(|said| Trouble::Other(format!("snapshot save: {said}")))
+    }
+
+    /// Makes a ledger of what was saved.
+    pub(crate) fn restore(&self, file: &Path, data: &Path) -> Result<(), Trouble> {
+        let mut command = self.program();
+        command.args(["snapshot", "restore"]).arg(file).arg("--data").arg(data);
+        said_by(&mut command)?.map_err(|said| Trouble::Other(format!("snapshot restore: {said}")))
+    }
+
+    /// From the next start on it is on other data.
+    pub(crate) fn move_to(&mut self, data: PathBuf) {
+        self.data = data;
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub(crate) fn stop(&mut self) -> Result<ExitStatus, Trouble> {
+        let id = i32::try_from(self.id()).ok().and_then(rustix::process::Pid::from_raw);
+        let id = id.ok_or_else(|| Trouble::Other("the broker has no id".to_owned()))?;
+        rustix::process::kill_process(id, rustix::process::Signal::TERM)
+            .map_err(io::Error::from)?;
+        Ok(self.child.wait()?)
+    }
+
+    fn program(&self) -> Command {
+        Command::new(&self.program)
+    }
+}
+
+/// Whether a command has ended well; if not, what it said.
+fn said_by(command: &mut Command) -> Result<Result<(), String>, Trouble> {
+    let output = command.output()?;
+    if output.status.success() {
+        return Ok(Ok(()));
+    }
+    let said = [output.stdout, output.stderr].concat();
+    Ok(Err(String::from_utf8_lossy(&said).trim().to_owned()))
+}
+
+/// All metrics of a broker at this moment.
+pub(crate) fn metrics_at(address: SocketAddr) -> io::Result<String> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(LOOK))?;
+    stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
 }
 
 fn plain(program: &Path, data: &Path, certificates: &Path, port: u16, extra: &[String]) -> Command {
@@ -199,7 +263,8 @@ fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-fn sum_of(metrics: &str, name: &str) -> f64 {
+/// The sum of a metric over its labels.
+pub(crate) fn sum_of(metrics: &str, name: &str) -> f64 {
     let values = metrics.lines().filter_map(|line| {
         let rest = line.strip_prefix(name)?;
         let value =

@@ -3,14 +3,16 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use rear_agent_sdk::Chain;
 
 use crate::experiments::Experiment;
 use crate::outcome::Results;
 use crate::raw::echo;
 use crate::run::{Plan, evaluate};
+use crate::soak::{self, Soak};
 use crate::stage::{Programs, Size, Trouble};
 
 /// Where the results are that are kept.
@@ -55,15 +57,54 @@ struct CommandLine {
     render: bool,
 }
 
-/// What this program is to itself.
+/// What this program does beside the tests, and what it is to itself.
 #[derive(Debug, Subcommand)]
 enum Role {
+    /// Have a fleet live with a broker that is killed, restored and watched, for long
+    Soak(SoakFlags),
     /// Echo over TLS: a raw limit
     #[command(hide = true)]
     Echo {
         /// A folder with tls.crt, tls.key and ca.crt
         certificates: PathBuf,
     },
+}
+
+#[derive(Debug, Args)]
+struct SoakFlags {
+    /// For how many minutes; half an hour shows growth
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(5..))]
+    minutes: u64,
+    /// The same seed makes the same clusters, wishes and faults
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The folder of the results
+    #[arg(long, value_name = "DIR", default_value = KEPT)]
+    out: PathBuf,
+    /// A folder on the disk for ledgers; the system's for temporary files if not given
+    #[arg(long, value_name = "DIR")]
+    work: Option<PathBuf>,
+}
+
+impl SoakFlags {
+    async fn run(&self) -> Result<bool, Box<dyn std::error::Error>> {
+        let soak = Soak {
+            length: Duration::from_mins(self.minutes),
+            seed: self.seed,
+            size: Size::Full,
+            programs: programs()?,
+            work: self.work.clone().unwrap_or_else(std::env::temp_dir),
+        };
+        let record = soak.run().await?;
+        soak::keep(&record, &self.out)?;
+        for (what, many) in &record.outcome.counts {
+            crate::child::say(&format!("{many:>9} {what}"))?;
+        }
+        for broken in &record.outcome.broken {
+            crate::child::say(&format!("BROKEN: {broken}"))?;
+        }
+        Ok(record.outcome.broken.is_empty())
+    }
 }
 
 fn named(name: &str) -> Result<&'static Experiment, String> {
@@ -89,9 +130,13 @@ pub fn run() -> ExitCode {
 impl CommandLine {
     fn run(self) -> Result<bool, Box<dyn std::error::Error>> {
         let runtime = tokio::runtime::Runtime::new()?;
-        if let Some(Role::Echo { certificates }) = &self.role {
-            runtime.block_on(echo::serve(certificates))?;
-            return Ok(true);
+        match &self.role {
+            Some(Role::Echo { certificates }) => {
+                runtime.block_on(echo::serve(certificates))?;
+                return Ok(true);
+            }
+            Some(Role::Soak(flags)) => return runtime.block_on(flags.run()),
+            None => {}
         }
         if self.list {
             list()?;

@@ -8,6 +8,7 @@
 //! stage broker child programs      certificates, the processes that are evaluated, a bar that shows how far it is
 //! raw/                             what the machine can do at best, in the same run
 //! experiments/                     one file for each test
+//! soak/                            hours of one broker, apart from the tests: what happens to it, audits, growth
 //! offer wire                       what clusters say of themselves; a proxy that counts bytes
 //! checks/ oracle/                  pure: what is wrong with what was seen; who should have been chosen
 //! outcome/ chart/ machine          tables, pictures and the machine; files that a further run replaces one by one
@@ -22,6 +23,7 @@ pub mod oracle;
 pub mod outcome;
 pub mod raw;
 pub mod run;
+pub mod soak;
 pub mod stage;
 
 mod broker;

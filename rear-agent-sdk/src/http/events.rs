@@ -128,6 +128,17 @@ impl Parser {
     }
 }
 
+/// Reads a stream of events that comes in these pieces, for tests: those that were complete before it ended, or why it is no
+/// stream of a broker.
+#[cfg(feature = "testing")]
+pub fn read_events<'a>(
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> Result<Vec<BrokerEvent>, Error> {
+    let mut parser = Parser::default();
+    pieces.into_iter().try_for_each(|piece| parser.take(piece))?;
+    Ok(parser.complete.into())
+}
+
 fn garbage(detail: &str) -> Error {
     Error::Garbage { detail: detail.to_owned() }
 }

@@ -7,6 +7,7 @@ mod bodies;
 mod certificates;
 mod cluster;
 mod contracts;
+mod corpus;
 mod earlier_broker;
 mod examples;
 mod failover;

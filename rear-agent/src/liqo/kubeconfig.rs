@@ -5,7 +5,10 @@ use std::io::{self, Write};
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
-use kube::config::{AuthInfo, Cluster, Kubeconfig, KubeconfigError as Unreadable};
+use kube::config::{
+    AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError as Unreadable, NamedAuthInfo,
+    NamedCluster, NamedContext,
+};
 use tempfile::NamedTempFile;
 use thiserror::Error;
 use tokio::io::AsyncReadExt;
@@ -48,6 +51,9 @@ pub enum KubeconfigError {
     /// Whoever is in between could read and change everything.
     #[error("its connection is not protected ({0})")]
     Unprotected(&'static str),
+    /// What was understood of it cannot be written down.
+    #[error("it cannot be copied")]
+    Copy(#[from] serde_json::Error),
 }
 
 /// Reads, checks and copies the kubeconfig of a cluster.
@@ -59,9 +65,10 @@ pub(super) async fn fetch(
         Kubeconfigs::Folder(folder) => in_folder(folder, cluster).await?,
         Kubeconfigs::Secrets(api) => in_secret(api, cluster).await?,
     };
-    check(&text)?;
+    let checked = checked(&text)?;
     let mut copy = NamedTempFile::new()?;
-    copy.write_all(text.as_bytes())?;
+    // JSON is YAML too, and leaves nothing to be read in another way.
+    serde_json::to_writer(&mut copy, &checked)?;
     copy.flush()?;
     Ok(copy)
 }
@@ -89,8 +96,11 @@ async fn in_secret(api: &Api<Secret>, cluster: &str) -> Result<String, Kubeconfi
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error).into())
 }
 
-/// All clusters and users of it, not only those of the current context: whoever uses it may choose another.
-fn check(text: &str) -> Result<(), KubeconfigError> {
+/// What may be used of a kubeconfig that comes from elsewhere: only what was understood and checked. Two readers of one YAML
+/// text may understand it differently (documents, keys that are there twice, names that differ in capitals), so that the text
+/// itself is not handed on. Of all clusters and users, not only those of the current context: whoever uses it may choose
+/// another.
+pub fn checked(text: &str) -> Result<Kubeconfig, KubeconfigError> {
     if text.len() > LARGEST {
         return Err(KubeconfigError::TooLarge);
     }
@@ -101,13 +111,51 @@ fn check(text: &str) -> Result<(), KubeconfigError> {
     {
         return Err(KubeconfigError::Incomplete);
     }
-    for named in &config.clusters {
-        check_cluster(named.cluster.as_ref().ok_or(KubeconfigError::Incomplete)?)?;
-    }
-    for named in &config.auth_infos {
-        check_user(named.auth_info.as_ref().ok_or(KubeconfigError::Incomplete)?)?;
-    }
-    Ok(())
+    Ok(Kubeconfig {
+        api_version: Some("v1".to_owned()),
+        kind: Some("Config".to_owned()),
+        current_context: config.current_context,
+        contexts: config.contexts.into_iter().map(context).collect(),
+        clusters: config.clusters.into_iter().map(cluster).collect::<Result<_, _>>()?,
+        auth_infos: config.auth_infos.into_iter().map(user).collect::<Result<_, _>>()?,
+        ..Kubeconfig::default()
+    })
+}
+
+fn context(named: NamedContext) -> NamedContext {
+    let context = named.context.map(|context| Context {
+        cluster: context.cluster,
+        user: context.user,
+        namespace: context.namespace,
+        ..Context::default()
+    });
+    NamedContext { name: named.name, context, ..NamedContext::default() }
+}
+
+fn cluster(named: NamedCluster) -> Result<NamedCluster, KubeconfigError> {
+    let found = named.cluster.ok_or(KubeconfigError::Incomplete)?;
+    check_cluster(&found)?;
+    let cluster = Cluster {
+        server: found.server,
+        certificate_authority_data: found.certificate_authority_data,
+        tls_server_name: found.tls_server_name,
+        ..Cluster::default()
+    };
+    Ok(NamedCluster { name: named.name, cluster: Some(cluster), ..NamedCluster::default() })
+}
+
+fn user(named: NamedAuthInfo) -> Result<NamedAuthInfo, KubeconfigError> {
+    let found = named.auth_info.ok_or(KubeconfigError::Incomplete)?;
+    check_user(&found)?;
+    let user = AuthInfo {
+        username: found.username,
+        password: found.password,
+        token: found.token,
+        client_certificate_data: found.client_certificate_data,
+        client_key_data: found.client_key_data,
+        ..AuthInfo::default()
+    };
+    Ok(NamedAuthInfo { name: named.name, auth_info: Some(user), ..NamedAuthInfo::default() })
 }
 
 fn check_cluster(cluster: &Cluster) -> Result<(), KubeconfigError> {
@@ -165,8 +213,11 @@ users: [{{name: u, user: {{{user}}}}}]
 
     #[test]
     fn a_token_or_an_embedded_certificate_is_taken() {
-        check(&kubeconfig(SERVER, "token: abc")).unwrap();
-        check(&kubeconfig(SERVER, "client-certificate-data: YQ==, client-key-data: YQ==")).unwrap();
+        let used =
+            |user| serde_json::to_string(&checked(&kubeconfig(SERVER, user)).unwrap()).unwrap();
+        assert!(used("token: abc").contains(r#""token":"abc""#));
+        let embedded = used("client-certificate-data: YQ==, client-key-data: Yg==");
+        assert!(embedded.contains("YQ==") && embedded.contains("Yg=="), "{embedded}");
     }
 
     #[test]
@@ -179,7 +230,7 @@ users: [{{name: u, user: {{{user}}}}}]
             "client-key: /etc/shadow",
         ];
         for user in users {
-            assert!(check(&kubeconfig(SERVER, user)).is_err(), "{user}");
+            assert!(checked(&kubeconfig(SERVER, user)).is_err(), "{user}");
         }
         let clusters = [
             "server: http://rome.example",
@@ -188,14 +239,38 @@ users: [{{name: u, user: {{{user}}}}}]
             "server: https://rome.example, proxy-url: http://elsewhere",
         ];
         for cluster in clusters {
-            assert!(check(&kubeconfig(cluster, "token: abc")).is_err(), "{cluster}");
+            assert!(checked(&kubeconfig(cluster, "token: abc")).is_err(), "{cluster}");
         }
+    }
+
+    #[test]
+    fn what_is_handed_on_is_what_was_understood_and_nothing_beside_it() {
+        let plain = kubeconfig(SERVER, "token: abc, Exec: {command: sh}, EXEC: {command: sh}");
+        let second = kubeconfig(SERVER, "exec: {apiVersion: v1, command: sh}");
+        let extended = "extensions: [{name: e, extension: {exec: {command: sh}}}]\n";
+        let used = checked(&format!("{plain}{extended}Users: [{{name: u}}]\n---\n{second}"));
+        let used = serde_json::to_string(&used.unwrap()).unwrap();
+        for hidden in ["exec", "Exec", "EXEC", "command", "sh", "Users", "extension"] {
+            assert!(!used.contains(&format!("\"{hidden}\"")), "{hidden}: {used}");
+        }
+        let again = checked(&used).unwrap();
+        assert_eq!(serde_json::to_string(&again).unwrap(), used);
+    }
+
+    #[test]
+    fn what_is_there_twice_is_refused_or_checked_twice() {
+        let twice = "users: [{name: u, user: {exec: {apiVersion: v1, command: sh}}}]\n";
+        assert!(checked(&(kubeconfig(SERVER, "token: abc") + twice)).is_err());
+        let user = "token: abc, exec: {apiVersion: v1, command: sh}, exec: null";
+        assert!(checked(&kubeconfig(SERVER, user)).is_err());
+        let named_twice = "token: abc}}, {name: u, user: {exec: {apiVersion: v1, command: sh}";
+        assert!(checked(&kubeconfig(SERVER, named_twice)).is_err());
     }
 
     #[test]
     fn what_is_no_kubeconfig_is_refused() {
         for text in ["", "a: b", "- 1", "\u{0}", &"a".repeat(LARGEST + 1)] {
-            assert!(check(text).is_err(), "{text:.20}");
+            assert!(checked(text).is_err(), "{text:.20}");
         }
     }
 }

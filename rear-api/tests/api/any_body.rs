@@ -177,6 +177,7 @@ pub(crate) fn reservation() -> BoxedStrategy<Reservation> {
             let (priority, duration, created_at) = rest;
             Reservation {
                 id,
+                name: None,
                 requester_id,
                 target_cluster_id,
                 requested_resources,

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use kube::ResourceExt;
 use rear_api::advertisement::AdvertisementRequest;
 use rear_api::reservation::{PhaseName, ReservationRequest};
+use rear_api::resources::names::{NAME_ANNOTATION, PROVIDERS_VIEW, TRANSIENT_LABEL, VIEW_LABEL};
 use rear_api::resources::{
     ClusterAdvertisement, ClusterAdvertisementSpec, Reservation, ReservationSpec,
     ReservationStatus, definitions_as_yaml,
@@ -93,7 +95,16 @@ fn a_reservation_is_shown_as_the_wire_shows_it() {
     let mut object = Reservation::new("any", ReservationSpec::viewing(&body));
     assert_eq!(object.shown("any"), None);
     object.status = Some(ReservationStatus::of(&body, &body.id, Vec::new()));
-    assert_eq!(object.shown(&body.id), Some(body));
+    let id = body.id.clone();
+    // A user has named it.
+    let named = rear_api::reservation::Reservation { name: Some("any".to_owned()), ..body };
+    assert_eq!(object.shown(&id), Some(named));
+    object.labels_mut().insert(VIEW_LABEL.to_owned(), PROVIDERS_VIEW.to_owned());
+    assert_eq!(object.users_name(), None);
+    object.annotations_mut().insert(NAME_ANNOTATION.to_owned(), "db".to_owned());
+    assert_eq!(object.users_name().as_deref(), Some("db"));
+    object.labels_mut().insert(TRANSIENT_LABEL.to_owned(), "true".to_owned());
+    assert_eq!(object.users_name(), None, "a program has named it");
     let phase = |text: &str| {
         let phase = Some(text.to_owned());
         ReservationStatus { phase, ..ReservationStatus::default() }.phase_name()

@@ -15,7 +15,8 @@ use rear_engine::price::Currency;
 use super::error::{ConfigError, ConfigErrors};
 use super::value::{
     BrokerInterface, Choice, Durability, EtcdEndpoint, EtcdPrefix, LogFormat, LogLevel,
-    NamespaceName, ReplacedLedger, Setting, Shape, Share, Span, StoreKind, Unit, Weighting,
+    NamespaceName, PeerAddress, ReplacedLedger, Setting, Shape, Share, Span, StoreKind, Unit,
+    Weighting,
 };
 use super::{Found, Place, Values};
 
@@ -116,6 +117,10 @@ keys! {
     etcd_user: Option<Unit> = "etcd-user" "NAME" None, AtRestart;
     /// A file with the password of that user
     etcd_password_file: Option<PathBuf> = "etcd-password-file" "FILE" None, AtRestart;
+    /// Where the other brokers reach this one, HOST:PORT, to hand over what they would otherwise contend for; without it they contend
+    etcd_peer_address: Option<PeerAddress> = "etcd-peer-address" "HOST:PORT" None, AtRestart;
+    /// After so many entries of the journal in etcd a snapshot of the ledger is put there, and older entries are removed
+    etcd_snapshot_every: NonZeroU32 = "etcd-snapshot-every" "NUMBER" Some("1000"), AtRestart;
     /// The port of the API
     http_port: u16 = "http-port" "PORT" Some("8443"), AtRestart;
     /// The address of the API; the default is all interfaces

@@ -20,7 +20,7 @@ use thiserror::Error;
 
 use crate::kubernetes::Replaces;
 
-pub use shared::{EtcdEndpoint, EtcdPrefix, StoreKind};
+pub use shared::{EtcdEndpoint, EtcdPrefix, PeerAddress, StoreKind};
 
 /// How a key is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +76,7 @@ one_text!(
     Unit,
     StoreKind,
     EtcdPrefix,
+    PeerAddress,
 );
 
 fn read_one<T: FromStr<Err: Display>>(texts: &[String]) -> Result<T, String> {
@@ -199,6 +200,9 @@ pub enum ValueError {
     /// Not a prefix.
     #[error("it begins with a slash and does not end with one, such as /rear")]
     Prefix,
+    /// Not an address of a broker.
+    #[error("it is a host and a port that the other brokers reach, such as broker-1:7443")]
+    Peer,
     /// Not a cap.
     #[error("it is a cluster and the highest priority that counts for it, such as rome=5")]
     Cap,

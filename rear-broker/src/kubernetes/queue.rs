@@ -153,12 +153,12 @@ mod tests {
         Key::Reservation(ReservationId::from_bits(number))
     }
 
-    fn answer(number: u128) -> Option<(Key, Turn)> {
-        Some((key(number), Turn::Answer))
+    fn answer(number: u128) -> (Key, Turn) {
+        (key(number), Turn::Answer)
     }
 
-    fn rest(number: u128) -> Option<(Key, Turn)> {
-        Some((key(number), Turn::Rest))
+    fn rest(number: u128) -> (Key, Turn) {
+        (key(number), Turn::Rest)
     }
 
     #[test]
@@ -166,12 +166,12 @@ mod tests {
         let (mut queue, now) = (Queue::default(), Instant::now());
         queue.push(key(1));
         queue.push(key(1));
-        assert_eq!(queue.next(now), answer(1));
+        assert_eq!(queue.next(now), Some(answer(1)));
         queue.push(key(1));
         queue.push(key(1));
         assert_eq!(queue.next(now), None);
         queue.done(key(1), Some(Left::Nothing), now);
-        assert_eq!(queue.next(now), answer(1));
+        assert_eq!(queue.next(now), Some(answer(1)));
         queue.done(key(1), Some(Left::Nothing), now);
         assert_eq!(queue.next(now), None);
     }
@@ -184,7 +184,7 @@ mod tests {
         queue.done(key(1), None, now);
         assert_eq!(queue.next(now), None);
         let first = queue.next_time().unwrap();
-        assert_eq!(queue.next(first), answer(1));
+        assert_eq!(queue.next(first), Some(answer(1)));
         queue.done(key(1), None, first);
         assert_eq!(queue.next_time().unwrap() - first, FIRST_PAUSE * 2);
         let second = queue.next_time().unwrap();
@@ -197,20 +197,20 @@ mod tests {
     fn others_are_told_when_nobody_waits_for_an_answer() {
         let (mut queue, now) = (Queue::default(), Instant::now());
         (1..=2).for_each(|number| queue.push(key(number)));
-        assert_eq!((queue.next(now), queue.next(now)), (answer(1), answer(2)));
+        assert_eq!((queue.next(now), queue.next(now)), (Some(answer(1)), Some(answer(2))));
         queue.done(key(1), Some(Left::Rest), now);
         assert_eq!(queue.next(now), None, "the second is still to be answered");
         queue.done(key(2), Some(Left::Rest), now);
-        assert_eq!((queue.next(now), queue.next(now)), (rest(1), rest(2)));
+        assert_eq!((queue.next(now), queue.next(now)), (Some(rest(1)), Some(rest(2))));
     }
 
     #[test]
     fn others_wait_no_longer_than_patience_has_it() {
         let (mut queue, now) = (Queue::default(), Instant::now());
         (1..=2).for_each(|number| queue.push(key(number)));
-        assert_eq!((queue.next(now), queue.next(now)), (answer(1), answer(2)));
+        assert_eq!((queue.next(now), queue.next(now)), (Some(answer(1)), Some(answer(2))));
         queue.done(key(1), Some(Left::Rest), now);
-        assert_eq!(queue.next(now + PATIENCE), rest(1));
+        assert_eq!(queue.next(now + PATIENCE), Some(rest(1)));
     }
 
     #[test]
@@ -219,12 +219,12 @@ mod tests {
         queue.push(key(1));
         queue.next(now).unwrap();
         queue.done(key(1), Some(Left::Rest), now);
-        assert_eq!(queue.next(now), rest(1));
+        assert_eq!(queue.next(now), Some(rest(1)));
         queue.done(key(1), None, now);
         let first = queue.next_time().unwrap();
-        assert_eq!(queue.next(first), answer(1));
+        assert_eq!(queue.next(first), Some(answer(1)));
         queue.done(key(1), Some(Left::Rest), first);
-        assert_eq!(queue.next(first), rest(1));
+        assert_eq!(queue.next(first), Some(rest(1)));
         queue.done(key(1), None, first);
         assert_eq!(queue.next_time().unwrap() - first, FIRST_PAUSE * 2);
     }
@@ -236,9 +236,9 @@ mod tests {
         queue.next(now).unwrap();
         queue.done(key(1), Some(Left::Rest), now);
         queue.push(key(1));
-        assert_eq!(queue.next(now), answer(1));
+        assert_eq!(queue.next(now), Some(answer(1)));
         assert_eq!(queue.next(now + PATIENCE), None);
         queue.done(key(1), Some(Left::Rest), now);
-        assert_eq!((queue.next(now), queue.next(now)), (rest(1), None));
+        assert_eq!((queue.next(now), queue.next(now)), (Some(rest(1)), None));
     }
 }

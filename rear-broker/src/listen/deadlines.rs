@@ -1,4 +1,4 @@
-//! Deadlines of a connection: how long it may be silent, and how long the head of a request may take.
+//! Deadlines of a connection: how long it may be silent, how long the head of a request may take, and how long it may be full.
 //!
 //! They are kept where bytes arrive: a client that sends one byte after the other looks busy to everyone else.
 
@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::limits::{HEADER_DEADLINE, IDLE_DEADLINE};
+use crate::limits::{ANSWER_DEADLINE, HEADER_DEADLINE, IDLE_DEADLINE, LEAST_TAKEN};
 
 /// Counts the requests of a connection that are not answered yet.
 #[derive(Debug, Clone, Default)]
@@ -59,12 +59,59 @@ pub(crate) struct Timed<C> {
     has_heads: bool,
     phase: Phase,
     deadline: Pin<Box<Sleep>>,
+    /// While there is something to be written that the other end does not take.
+    full: Option<Full>,
+}
+
+/// A connection that takes no more for the moment.
+struct Full {
+    /// Until it must have taken something.
+    deadline: Pin<Box<Sleep>>,
+    /// What it has taken of that.
+    taken: usize,
 }
 
 impl<C> Timed<C> {
     pub(crate) fn new(connection: C, in_flight: InFlight, has_heads: bool) -> Self {
         let deadline = Box::pin(sleep_until(Instant::now() + IDLE_DEADLINE));
-        Self { connection, in_flight, has_heads, phase: Phase::Silent, deadline }
+        Self { connection, in_flight, has_heads, phase: Phase::Silent, deadline, full: None }
+    }
+
+    /// So much was written, or the other end takes nothing at the moment.
+    fn taken(
+        &mut self,
+        written: Poll<io::Result<usize>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        match written {
+            Poll::Ready(Ok(bytes)) => {
+                if let Some(full) = &mut self.full {
+                    full.taken += bytes;
+                }
+                written
+            }
+            Poll::Ready(Err(_)) => written,
+            Poll::Pending if self.waited_in_vain(context) => {
+                Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    /// Whether the other end has had its time and taken too little.
+    fn waited_in_vain(&mut self, context: &mut Context<'_>) -> bool {
+        let end = || Instant::now() + ANSWER_DEADLINE;
+        let full = self
+            .full
+            .get_or_insert_with(|| Full { deadline: Box::pin(sleep_until(end())), taken: 0 });
+        while full.deadline.as_mut().poll(context).is_ready() {
+            if full.taken < LEAST_TAKEN {
+                return true;
+            }
+            full.taken = 0;
+            full.deadline.as_mut().reset(end());
+        }
+        false
     }
 
     fn enter(&mut self, phase: Phase) {
@@ -114,11 +161,20 @@ impl<C: AsyncWrite + Unpin> AsyncWrite for Timed<C> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.connection).poll_write(context, bytes)
+        let written = Pin::new(&mut self.connection).poll_write(context, bytes);
+        self.taken(written, context)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.connection).poll_flush(context)
+        let flushed = Pin::new(&mut self.connection).poll_flush(context);
+        match flushed {
+            Poll::Ready(_) => self.full = None,
+            Poll::Pending if self.waited_in_vain(context) => {
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+            Poll::Pending => {}
+        }
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -130,7 +186,8 @@ impl<C: AsyncWrite + Unpin> AsyncWrite for Timed<C> {
         context: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.connection).poll_write_vectored(context, parts)
+        let written = Pin::new(&mut self.connection).poll_write_vectored(context, parts);
+        self.taken(written, context)
     }
 
     fn is_write_vectored(&self) -> bool {

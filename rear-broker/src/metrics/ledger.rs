@@ -32,6 +32,7 @@ impl Collector for Ledger {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
         let Some(broker) = self.broker.upgrade() else { return Ok(()) };
         let store = &broker.store;
+        encode_tasks(&mut encoder)?;
         encode_counts(store, &mut encoder)?;
         encode_writer(store.meters(), &mut encoder)?;
         encode_standing(store, &mut encoder)?;
@@ -96,6 +97,14 @@ fn encode_each(
     Ok(())
 }
 
+/// Whoever asks for the metrics does so in the runtime that all tasks are in.
+fn encode_tasks(encoder: &mut DescriptorEncoder<'_>) -> Result<(), Error> {
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return Ok(()) };
+    let help = "Tasks of the program: a level for each number of connections, and no more";
+    let mut metric = encoder.encode_descriptor("tasks", help, None, MetricType::Gauge)?;
+    metric.encode_gauge(&whole(runtime.metrics().num_alive_tasks()))
+}
+
 fn encode_counts(store: &Store, encoder: &mut DescriptorEncoder<'_>) -> Result<(), Error> {
     let done = store.meters().read();
     let counters = [
@@ -135,6 +144,7 @@ fn encode_standing(store: &Store, encoder: &mut DescriptorEncoder<'_>) -> Result
     let counters = [
         ("journal_followed", "Entries of other brokers that were applied", done.followed),
         ("journal_conflicts", "Batches decided again as another broker was faster", done.lost),
+        ("journal_handed_over", "Commands that another broker decided", done.handed_over),
         ("journal_doubts", "Batches whose outcome was not known in time", done.doubted),
         ("journal_retries", "Questions to etcd that were asked again", standing.retries),
     ];

@@ -47,12 +47,26 @@ pub(super) async fn only_nearby(
     mut request: Request,
     next: Next,
 ) -> Response<Body> {
-    if !(address.ip().to_canonical().is_loopback() && asks_for_this_machine(request.headers())) {
+    let headers = request.headers();
+    if !(address.ip().to_canonical().is_loopback() && asks_for_this_machine(headers)) {
         let detail = "these pages are for this machine: open them as http://localhost";
+        return Failure::from(Problem::new(Code::NotAllowed, detail)).into_response();
+    }
+    if is_of_another_page(headers) {
+        let detail = "a page from elsewhere asks: open these pages themselves";
         return Failure::from(Problem::new(Code::NotAllowed, detail)).into_response();
     }
     request.extensions_mut().insert(Arc::new(Connection::nearby(address)));
     next.run(request).await
+}
+
+/// Whether a browser says that another site's page asks, and not a person who follows a link. It could not read the answer, and
+/// need not have one made.
+fn is_of_another_page(headers: &HeaderMap) -> bool {
+    let said = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
+    let from = said("sec-fetch-site");
+    let elsewhere = matches!(from, Some(b"cross-site" | b"same-site"));
+    elsewhere && said("sec-fetch-mode") != Some(b"navigate")
 }
 
 fn asks_for_this_machine(headers: &HeaderMap) -> bool {
@@ -88,7 +102,23 @@ impl Answers for ForAdministrators {
 
 #[cfg(test)]
 mod tests {
-    use super::{HOST, HeaderMap, HeaderValue, asks_for_this_machine};
+    use super::{HOST, HeaderMap, HeaderValue, asks_for_this_machine, is_of_another_page};
+
+    #[test]
+    fn what_a_page_from_elsewhere_asks_is_told_from_a_link_and_from_our_own_pages() {
+        let asks = |site: &'static str, mode: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("sec-fetch-site", HeaderValue::from_static(site));
+            headers.insert("sec-fetch-mode", HeaderValue::from_static(mode));
+            is_of_another_page(&headers)
+        };
+        for mode in ["no-cors", "cors", "websocket", "same-origin"] {
+            assert!(asks("cross-site", mode) && asks("same-site", mode), "{mode}");
+            assert!(!asks("same-origin", mode) && !asks("none", mode), "{mode}");
+        }
+        assert!(!asks("cross-site", "navigate"));
+        assert!(!is_of_another_page(&HeaderMap::new()), "programs say nothing");
+    }
 
     #[test]
     fn only_names_of_this_machine_are_asked_for() {

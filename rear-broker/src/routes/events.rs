@@ -51,12 +51,12 @@ impl Streams {
     fn open(self: &Arc<Self>, caller: &ClusterId) -> Result<Place, Failure> {
         let mut open = self.lock();
         let all: usize = open.values().sum();
-        let own = open.entry(caller.clone()).or_default();
-        if *own >= MAX_EVENT_STREAMS || all >= MAX_ALL_EVENT_STREAMS {
+        let own = open.get(caller).copied().unwrap_or(0);
+        if own >= MAX_EVENT_STREAMS || all >= MAX_ALL_EVENT_STREAMS {
             let problem = Problem::new(Code::TooMany, "too many event streams are open");
             return Err(Failure::later(problem, HEARTBEAT));
         }
-        *own += 1;
+        open.insert(caller.clone(), own + 1);
         Ok(Place { streams: self.clone(), caller: caller.clone() })
     }
 

@@ -74,8 +74,9 @@ pub(super) async fn serve_resources(
     loop {
         let client = connect(settings.kubeconfig.as_deref()).await?;
         let serving = kubernetes::serve(client.clone(), broker.clone(), settings.clone());
+        let mut serving = Box::pin(serving);
         if !takes_turns {
-            return Box::pin(serving).await;
+            return serving.await;
         }
         let namespace = namespace_of(&client);
         let held = match leadership::acquire(client, &namespace, PROGRAM).await {
@@ -87,7 +88,7 @@ pub(super) async fn serve_resources(
             }
         };
         tokio::select! {
-            ended = Box::pin(serving) => return ended,
+            ended = &mut serving => return ended,
             lost = leadership::lost(Some(held)) => warn!(%lost, "another broker works on the resources"),
         }
     }

@@ -123,6 +123,13 @@ impl Connection {
         Ok(answer)
     }
 
+    /// The next frame of HTTP/2: its kind, its flags and what it carries.
+    pub(crate) fn frame(&mut self) -> io::Result<(u8, u8, Vec<u8>)> {
+        let head = self.exactly(9)?;
+        let length = usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2]);
+        Ok((head[3], head[4], self.exactly(length)?))
+    }
+
     /// Everything that comes until the other end closes.
     pub(crate) fn until_closed(mut self) -> Vec<u8> {
         while self.more().is_ok() {}

@@ -28,6 +28,8 @@ fn samples(key: &Key) -> (&'static str, Option<&'static str>) {
         "etcd-endpoints" => ("http://127.0.0.1:2379", Some("etcd-1")),
         "etcd-prefix" => ("/elsewhere", Some("elsewhere")),
         "etcd-user" => ("broker", Some("")),
+        "etcd-peer-address" => ("127.0.0.1:9444", Some("9444")),
+        "etcd-snapshot-every" => ("7", Some("0")),
         "http-port" => ("9443", Some("70000")),
         "http-address" => ("127.0.0.1", Some("localhost")),
         "metrics-bind-address" | "health-probe-bind-address" | "operations-bind-address" => {

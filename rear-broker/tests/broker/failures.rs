@@ -14,12 +14,13 @@ fn place() -> tempfile::TempDir {
     place
 }
 
-/// How a broker that cannot serve ends, and what it says last.
+/// How a broker that cannot serve ends, and what it says last: what happened, and what to do about it.
 pub(crate) fn ends(folder: &Path, arguments: &[&str]) -> (i32, String) {
     let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
     let output = program(folder, &arguments).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    let last = said.lines().last().unwrap_or_default().to_owned();
+    let lines: Vec<&str> = said.lines().collect();
+    let last = lines[lines.len().saturating_sub(2)..].join("\n");
     (output.status.code().unwrap(), last)
 }
 

@@ -143,6 +143,17 @@ fn foreign_and_expired_certificates_do_not_even_connect() {
     }
 }
 
+#[test]
+fn a_certificate_of_a_server_lets_nobody_in() {
+    let (broker, _) = lending();
+    let server = broker.authority.server();
+    let answer = broker
+        .client(Some(&server))
+        .connect()
+        .and_then(|mut connection| connection.call("GET", "/api/v1/reservations", &[], None));
+    assert!(answer.is_err(), "{answer:?}");
+}
+
 fn revoke(broker: &Broker, identity: &Identity) {
     let list = broker.authority.revocations(&[identity]);
     std::fs::write(broker.certificates().join("ca.crl"), list).unwrap();

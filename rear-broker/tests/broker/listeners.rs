@@ -70,3 +70,56 @@ fn operators_listen_where_they_say_or_nowhere() {
     let log = broker.log();
     assert!(log.contains("probes=\"nowhere\"") && log.contains("operations=\"nowhere\""), "{log}");
 }
+
+/// The status of an answer to these words.
+fn status_of(address: SocketAddr, words: &str) -> u16 {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(words.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split(' ').nth(1).unwrap_or_else(|| panic!("{words}: {answer}")).parse().unwrap()
+}
+
+#[test]
+fn pages_for_this_machine_change_nothing_give_no_copy_and_are_read_by_no_other_page() {
+    let broker = Broker::start();
+    let at = broker.listener("operations");
+    let ask = |line: &str, headers: &str| {
+        status_of(at, &format!("{line} HTTP/1.1\r\nConnection: close\r\n{headers}\r\n"))
+    };
+    let here = "Host: localhost\r\n";
+    assert_eq!(ask("GET /overview.json", here), 200);
+    for host in ["", "Host: rebound.example\r\n", "Host: localhost.rebound.example\r\n"] {
+        assert_ne!(ask("GET /overview.json", host), 200, "{host:?}");
+    }
+    let elsewhere = "Host: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n";
+    assert_eq!(ask("GET /overview.json", elsewhere), 403);
+    let changes = [
+        "GET /api/v1/snapshot",
+        "GET /api/v1/snapshot?x=1",
+        "HEAD /api/v1/snapshot",
+        "POST /api/v1/reservations",
+        "POST /api/v1/reservations?dryRun=false",
+        "POST /api/v1/reservations?dryRun=true&dryRun=false",
+        "POST /api/v1/reservations?dryRun=true%26x",
+        "POST /api/v1/recovery/end",
+        "POST /api/v1/clock/confirm",
+        "DELETE /api/v1/advertisements/rome",
+        "PUT /api/v1/advertisements",
+    ];
+    for line in changes {
+        assert_eq!(ask(line, here), 403, "{line}");
+    }
+    // Other spellings of the same addresses lead nowhere.
+    for line in [
+        "GET /api/v1/snapsho%74",
+        "GET //api/v1/snapshot",
+        "GET /api/v1/snapshot/",
+        "GET /api/v1/../v1/snapshot",
+        "GET /API/v1/snapshot",
+        "GET /assets/../overview.json",
+        "GET /assets/%2e%2e%2foverview.json",
+    ] {
+        assert_eq!(ask(line, here), 404, "{line}");
+    }
+}

@@ -7,6 +7,7 @@ mod administration;
 mod authority;
 mod client;
 mod configuration;
+mod corpus;
 mod counts;
 #[cfg(feature = "crowd")]
 mod crowd;
@@ -19,6 +20,7 @@ mod earlier_agents;
 #[cfg(feature = "small-disk")]
 mod failing_disks;
 mod failures;
+mod greedy;
 mod hostile;
 mod identities;
 mod listeners;

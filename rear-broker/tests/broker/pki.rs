@@ -71,6 +71,16 @@ impl Authority {
         self.sign(params)
     }
 
+    /// The certificate of a node of etcd, which is its own client as well.
+    #[cfg(feature = "etcd-tests")]
+    pub(crate) fn node(&self) -> Identity {
+        let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        params.subject_alt_names.push(SanType::IpAddress("127.0.0.1".parse().unwrap()));
+        params.extended_key_usages =
+            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        self.sign(params)
+    }
+
     /// The certificate of a cluster.
     pub(crate) fn cluster(&self, name: &str) -> Identity {
         self.client(&Subject::named(&[name]))

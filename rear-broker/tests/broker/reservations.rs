@@ -61,7 +61,7 @@ fn a_reservation_is_granted_used_prolonged_and_given_back() {
     assert_eq!(shown["resources"]["available"]["cpu"], "8");
 }
 
-fn in_two_hours() -> String {
+pub(crate) fn in_two_hours() -> String {
     let output = std::process::Command::new("date")
         .args(["-u", "-d", "2 hours", "+%Y-%m-%dT%H:%M:%SZ"])
         .output();

@@ -156,3 +156,58 @@ fn what_was_accepted_is_answered_when_the_broker_stops() {
     let millis: usize = reserved.trim_end_matches('m').parse().unwrap();
     assert!((counted..=counted + 8).contains(&millis), "{counted} answered, {reserved} reserved");
 }
+
+#[test]
+fn whoever_confirms_prolongs_and_gives_back_at_its_end_gets_it_back_once() {
+    let broker = Broker::start();
+    let (rome, paris) = (broker.cluster("rome"), broker.cluster("paris"));
+    advertise(&rome, "rome", "8", "16Gi");
+    let mut wish = request("100m", "64Mi");
+    wish["duration"] = json!("2s");
+    let made: Vec<String> =
+        (0..40).map(|_| id_of(&paris.post("/api/v1/reservations", &wish).expect(201))).collect();
+    let later = "2099-01-01T00:00:00Z";
+    let renewal = json!({"expiresAt": super::reservations::in_two_hours()});
+    let never = json!({"expiresAt": later});
+    // All at once, again and again, until each has ended one way or another.
+    thread::scope(|scope| {
+        for verb in ["activate", "renew", "reject", "release"] {
+            let (broker, made, renewal, never) = (&broker, &made, &renewal, &never);
+            scope.spawn(move || {
+                let who = broker.cluster(if verb == "reject" { "rome" } else { "paris" });
+                for round in 0..3 {
+                    for (number, id) in made.iter().enumerate() {
+                        // Only some are given back or refused: the others run into their end, or are prolonged.
+                        let path = format!("/api/v1/reservations/{id}");
+                        let answer = match verb {
+                            "release" if number % 4 == 1 => who.delete(&path),
+                            "reject" if number % 4 == 2 && round > 0 => {
+                                who.post(&format!("{path}/reject"), &json!({"reason": "full"}))
+                            }
+                            "renew" if number % 4 == 3 => {
+                                who.post(&format!("{path}/renew"), renewal)
+                            }
+                            "renew" => who.post(&format!("{path}/renew"), never),
+                            "activate" => who.call("POST", &format!("{path}/activate"), None),
+                            _ => continue,
+                        };
+                        let expected = [200, 404, 409, 422];
+                        assert!(expected.contains(&answer.status), "{verb}: {}", answer.status);
+                    }
+                }
+            });
+        }
+    });
+    for id in &made {
+        let path = format!("/api/v1/reservations/{id}");
+        let mut phase = paris.get(&path).expect(200)["status"]["phase"].clone();
+        if phase == "Reserved" || phase == "Active" {
+            paris.delete(&path).expect(200);
+            phase = paris.get(&path).expect(200)["status"]["phase"].clone();
+        }
+        assert!(phase == "Released" || phase == "Failed", "{id}: {phase}");
+    }
+    let shown = rome.get("/api/v1/advertisements/rome").expect(200);
+    assert_eq!(shown["resources"]["available"]["cpu"], "8", "{shown}");
+    assert_eq!(shown["resources"]["available"]["memory"], "16Gi", "{shown}");
+}

@@ -18,8 +18,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 const ABORTED: i32 = 6;
 
-/// First it ends after every write, then after every second one, which lets other writes come together.
-const LIVES: usize = 2;
+/// First it ends after every write, then after every second one and so on, which lets other writes come together.
+const LIVES: usize = 3;
 
 /// A broker that is started again when it ends, as a kubelet does. Dropping it kills it.
 struct Restarted(Arc<Mutex<State>>);
@@ -34,15 +34,15 @@ struct State {
 
 impl Restarted {
     /// Each of them ends after so many writes.
-    fn dying_after(stage: &Stage, writes: usize) -> Self {
-        let flags = arguments(&stage.server, &[]);
+    fn dying_after(on: &Stage, writes: usize) -> Self {
+        let flags = arguments(&on.server, &[]);
         let flags: Vec<_> = flags.iter().map(ToString::to_string).collect();
-        let folder = stage.broker.certificates().parent().unwrap().to_owned();
+        let folder = on.broker.certificates().parent().unwrap().to_owned();
         let start = move || {
             let mut command = program(&folder, &flags);
             started(command.env("REAR_BROKER_DIES_AFTER", writes.to_string()))
         };
-        let ledger = stage.broker.ledger();
+        let ledger = on.broker.ledger();
         let (child, _, log) = start();
         let state = State { child, log, places: Vec::new(), is_over: false };
         let state = Arc::new(Mutex::new(state));
@@ -85,11 +85,21 @@ impl Drop for Restarted {
     }
 }
 
+/// All of it is written: the broker has written the rest of an object that it made itself.
+fn lend(stage: &Stage, cpu: &str) {
+    let all = format!("{{cpu: '{cpu}', memory: 64Gi}}");
+    let object = format!(
+        "apiVersion: broker.fluidos.eu/v1alpha1\nkind: ClusterAdvertisement\nmetadata: {{name: paris-adv}}\n\
+         spec: {{clusterID: paris, resources: {{capacity: {all}, allocatable: {all}}}}}\n"
+    );
+    stage.apply("paris", &object);
+}
+
 /// From an advertisement through a reservation, in use, told elsewhere, and back, while brokers end all the time.
 fn a_life(stage: &Stage, writes: usize) {
     let name = format!("r{writes}");
     let capacity = format!("{}", 40 + writes);
-    stage.lend("paris", "paris", &capacity, "64Gi");
+    lend(stage, &capacity);
     stage.until_left("paris", "paris", &capacity);
     stage.wish("rome", &name, &cores("3"));
     stage.until_phase("rome", &name, "Reserved");

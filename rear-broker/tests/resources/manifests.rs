@@ -128,6 +128,24 @@ fn manifests_of_the_earlier_system_apply_unchanged_and_are_answered() {
 }
 
 #[test]
+fn the_manifest_of_three_brokers_is_what_a_server_accepts() {
+    let server = prepared();
+    let manifest = deploy("shared").join("statefulset.yaml");
+    let arguments = ["apply", "--dry-run=server", "--validate=strict", "-f"];
+    let said =
+        server.kubectl().run(&[&arguments[..], &[manifest.to_str().unwrap()]].concat()).unwrap();
+    for kind in ["service/", "statefulset.apps/", "poddisruptionbudget.policy/"] {
+        assert!(said.contains(&format!("{kind}rear-broker created (server dry run)")), "{said}");
+    }
+    // Every flag is one that the program has.
+    let text = fs::read_to_string(manifest).unwrap();
+    let flags = text.lines().filter_map(|line| line.trim().strip_prefix("- --"));
+    for flag in flags.map(|flag| flag.split('=').next().unwrap()) {
+        assert!(rear_broker::config::KEYS.iter().any(|key| key.name == flag), "--{flag}");
+    }
+}
+
+#[test]
 fn three_reservations_on_8950m_lock_until_the_third_fails_with_a_message() {
     let stage = Stage::shared();
     stage.apply("default", CLUSTER_ADVERTISEMENT);

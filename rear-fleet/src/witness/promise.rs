@@ -125,6 +125,11 @@ impl Promise {
         !kept && self.ended.is_some_and(|ended| now - ended >= span)
     }
 
+    /// It has ended, and a side was told to keep it, or was not told of its end.
+    pub(super) fn is_kept_after_its_end(&self) -> bool {
+        self.ended.is_some() && (self.requester.keeps || self.provider.keeps)
+    }
+
     pub(super) fn amounts(&self) -> Resources {
         self.terms.as_ref().map(|terms| terms.amounts).unwrap_or_default()
     }

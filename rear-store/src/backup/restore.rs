@@ -51,7 +51,9 @@ pub enum RestoreError {
     #[error("the backup contradicts itself")]
     Divergence(#[from] Divergence),
     /// It was written by a newer program.
-    #[error("the backup has schema {0}, this program knows up to {SCHEMA}")]
+    #[error(
+        "the backup has schema {0}, this program knows up to {SCHEMA}: restore it with the version that wrote it, or a later one"
+    )]
     Newer(u8),
     /// Its incarnation is the last that can be counted.
     #[error("no further incarnation can be counted after the backup's")]
@@ -62,7 +64,7 @@ pub enum RestoreError {
 ///
 /// Whatever happened after the backup is not in it. So a new incarnation begins: ids of events and
 /// cursors of older ones are refused, and nothing is granted on any cluster before it has said what it
-/// holds. The number of the incarnation is the second of the restore, so that the same backup restored
+/// holds. The number of the incarnation is the microsecond of the restore, so that the same backup restored
 /// twice does not begin the same incarnation twice.
 pub fn restore(backup: &Path, path: &Path, now: Timestamp) -> Result<Restored, RestoreError> {
     RedbJournal::create_with(path, Commit::TwoPhase, |journal| fill(journal, backup, now))
@@ -120,8 +122,8 @@ fn begin_incarnation(journal: &mut RedbJournal, now: Timestamp) -> Result<Meta, 
     let migrated = journal.write(|rows| migrate::migrate(rows).and_then(|()| read_meta(rows)));
     let before = migrated.map_err(BackupError::from)?;
     let next = before.position.incarnation.checked_add(1).ok_or(RestoreError::LastIncarnation)?;
-    let second = u64::try_from(now.as_nanos() / 1_000_000_000).unwrap_or(0);
-    let position = Position::start_of(next.max(second));
+    let microsecond = u64::try_from(now.as_nanos() / 1000).unwrap_or(0);
+    let position = Position::start_of(next.max(microsecond));
     let begun = journal.write(|rows| {
         // A file of its own again, whatever journal it came from.
         rows.remove(Table::Meta, APPLIED_KEY)?;

@@ -12,6 +12,7 @@ use crate::chain::chain;
 use crate::journal::{Compass, JournalError, Standing, TellEnd, Wake};
 use crate::position::Position;
 use crate::records::entry::SCHEMA;
+use crate::records::handed::DoorRecord;
 use crate::shared::{Fork, Head, Seen, agreed_schema, judge_head};
 
 /// So many entries wait at most to be applied; those after them are read again.
@@ -23,6 +24,8 @@ pub(super) struct Hub {
     handle: Handle,
     state: Mutex<State>,
     wake: OnceLock<Wake>,
+    /// Where this broker takes in what others hand over.
+    door: Option<DoorRecord>,
 }
 
 /// What is known.
@@ -46,10 +49,17 @@ struct State {
     /// Whether one of the others has a clock that was believed, and whether this broker has.
     company: bool,
     settled: bool,
+    /// Where others take in what is handed over.
+    doors: BTreeMap<u128, Arc<DoorRecord>>,
 }
 
 impl Hub {
-    pub(super) fn new(remote: Arc<Remote>, handle: Handle, applied: Head) -> Arc<Self> {
+    pub(super) fn new(
+        remote: Arc<Remote>,
+        handle: Handle,
+        applied: Head,
+        door: Option<DoorRecord>,
+    ) -> Arc<Self> {
         let state = State {
             applied,
             heard: BTreeMap::new(),
@@ -63,8 +73,9 @@ impl Hub {
             schema: SCHEMA,
             company: false,
             settled: false,
+            doors: BTreeMap::new(),
         };
-        Arc::new(Self { remote, handle, state: Mutex::new(state), wake: OnceLock::new() })
+        Arc::new(Self { remote, handle, state: Mutex::new(state), wake: OnceLock::new(), door })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -128,6 +139,14 @@ impl Hub {
         let mut state = self.state();
         state.known = state.known.max(position);
         state.trouble = None;
+    }
+
+    /// Another broker says that there are entries up to this one.
+    pub(super) fn expect(&self, position: Position) {
+        let mut state = self.state();
+        if position.incarnation == state.applied.position.incarnation {
+            state.known = state.known.max(position);
+        }
     }
 
     /// The bytes of an entry that was heard.
@@ -196,9 +215,26 @@ impl Hub {
 
     pub(super) fn note_others(&self, others: &[Other]) {
         let mut state = self.state();
+        let doors = others.iter().filter_map(|other| Some((other.broker, other.door.clone()?)));
+        state.doors = doors.map(|(broker, door)| (broker, Arc::new(door))).collect();
         state.brokers = others.len() + 1;
         state.schema = agreed_schema(SCHEMA, others.iter().map(|other| other.reads));
         state.company = others.iter().any(|other| other.settled);
+    }
+
+    /// The newest shape of entries that every broker that is there can read.
+    pub(super) fn schema(&self) -> u8 {
+        self.state().schema
+    }
+
+    /// Where a broker takes in what others hand over.
+    pub(super) fn door_of(&self, broker: u128) -> Option<Arc<DoorRecord>> {
+        self.state().doors.get(&broker).cloned()
+    }
+
+    /// Where this broker does.
+    pub(super) fn door(&self) -> Option<&DoorRecord> {
+        self.door.as_ref()
     }
 
     /// Whether someone else is there whose clock was believed.

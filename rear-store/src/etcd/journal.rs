@@ -5,25 +5,34 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rear_engine::Command;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::Instant;
 
 use super::append::{Proposal, append};
 use super::hub::Hub;
 use super::local::Local;
+use super::peers::{self, Called, Caller, Desk, Door};
 use super::remote::Remote;
 use super::{EtcdOptions, OpenError, PATIENCE, follow, presence, snapshot};
-use crate::journal::{Batch, Compass, Followed, Journal, JournalError, Reader, Sharing, Wake};
+use crate::journal::{
+    Batch, Compass, Decided, Followed, HandedOver, Journal, JournalError, Reader, Sharing, TakeIn,
+    Wake,
+};
 use crate::position::Position;
 use crate::records::SealError;
+use crate::records::handed::{DecidedRecord, HandedRecord};
 use crate::redb::Commit;
-use crate::shared::{BatchId, Entry, EntryError, Fork, Head, Place, Seen};
+use crate::shared::{BatchId, Entry, EntryError, Fork, Head, Origin, Place, Seen, Winners};
 
 /// How many bytes of commands go into one entry: with what they change, it stays well below etcd's limit of a request.
 const BATCH_BYTES: usize = 512 << 10;
 
 /// How much that is due goes into one entry, beside a command.
 const DUE: usize = 200;
+
+/// Whoever has made an entry so shortly ago is likely to make the next one: it gets what others would contend for.
+const HANDED_WITHIN: Duration = Duration::from_millis(250);
 
 /// For the farewell when a broker ends.
 const FAREWELL: Duration = Duration::from_millis(500);
@@ -37,6 +46,11 @@ pub struct EtcdJournal {
     /// An entry of which it is not known whether it is in its place.
     doubt: Option<Proposal>,
     company: bool,
+    /// Who has made which entry last, and when there was one.
+    winners: Winners,
+    won_at: Instant,
+    caller: Caller,
+    desk: Arc<Desk>,
     lease: Arc<tokio::sync::Mutex<i64>>,
     snapshotting: Arc<AtomicBool>,
     snapshot_tried: Option<Instant>,
@@ -74,7 +88,14 @@ impl EtcdJournal {
         }
         let (local, applied) = Local::open(path, commit)?;
         let others = runtime.block_on(presence::others(&remote, broker));
-        let hub = Hub::new(remote, runtime.handle().clone(), applied);
+        let desk = Arc::new(Desk::new(applied.ledger));
+        let door = remote.options().door.as_deref();
+        let door = door.map(|address| Door::at(address, desk.clone())).transpose()?;
+        let announced = door.as_ref().map(|door| door.record.clone());
+        let hub = Hub::new(remote, runtime.handle().clone(), applied, announced);
+        if let Some(door) = door {
+            runtime.spawn(peers::open(door));
+        }
         hub.note_others(&others.unwrap_or_default());
         let company = hub.has_company();
         let mut journal = Self {
@@ -84,6 +105,10 @@ impl EtcdJournal {
             sequence: 0,
             doubt: None,
             company,
+            winners: Winners::since(applied.position),
+            won_at: Instant::now(),
+            caller: Caller::default(),
+            desk,
             lease: Arc::default(),
             snapshotting: Arc::default(),
             snapshot_tried: None,
@@ -165,7 +190,7 @@ impl EtcdJournal {
         let applied = self.hub.applied();
         let next = applied.position.next().ok_or(EntryError::Full)?;
         let Some(bytes) = self.fetch(next)? else { return self.begin_anew(&applied) };
-        let Entry { batch, head, .. } =
+        let Entry { batch, head, id } =
             Entry::open_next(&applied, &bytes).map_err(|error| match error {
                 EntryError::Unlinked { position } | EntryError::OtherLedger { position, .. } => {
                     JournalError::Fork(Fork::OtherEntry(position))
@@ -173,6 +198,7 @@ impl EtcdJournal {
                 error => error.into(),
             })?;
         self.local.apply(&batch, &head, || Ok(()))?;
+        self.won(id.broker, head.position);
         self.advance(head);
         Ok(Followed::Batch(Box::new(batch)))
     }
@@ -186,6 +212,7 @@ impl EtcdJournal {
         let handle = self.handle();
         snapshot::install(&self.hub.remote, &handle, &newer, &mut self.local)?;
         self.hub.note_snapshot(newer.at, newer.head.position);
+        self.winners = Winners::since(newer.head.position);
         self.hub.apply(newer.head);
         Ok(Followed::Anew)
     }
@@ -195,6 +222,11 @@ impl EtcdJournal {
             Some(runtime) => runtime.handle().clone(),
             None => tokio::runtime::Handle::current(),
         }
+    }
+
+    fn won(&mut self, broker: u128, position: Position) {
+        self.winners.won(broker, position);
+        self.won_at = Instant::now();
     }
 
     /// An entry is applied; now and then, a snapshot is due.
@@ -262,31 +294,74 @@ impl Journal for EtcdJournal {
         let before = self.hub.applied();
         self.sequence += 1;
         let id = BatchId { broker: self.broker, sequence: self.sequence };
-        let (bytes, after) = Entry::seal(&before, id, batch).map_err(too_large)?;
-        let proposal = Proposal { bytes, before, after };
-        let (hub, mut doubt) = (self.hub.clone(), None);
+        let sealed = Entry::seal_for(self.hub.schema(), &before, id, batch);
+        let (bytes, after) = sealed.map_err(not_sealed)?;
+        let proposal = Arc::new(Proposal { bytes, before, after });
         let handle = self.handle();
-        let applied = self.local.apply(batch, &after, || {
-            let place = handle.block_on(append(&hub, &proposal, PATIENCE, false));
-            match place {
-                Ok(Place::Mine) => Ok(()),
-                Ok(Place::Theirs) => Err(JournalError::Overtaken),
-                // So long ago that nobody can tell any more.
-                Ok(Place::Trimmed) => {
-                    Err(JournalError::InDoubt("entries of that age are gone".into()))
-                }
-                Err(error) => {
-                    if matches!(error, JournalError::InDoubt(_)) {
-                        doubt = Some(proposal.clone());
-                    }
-                    Err(error)
-                }
+        // The rows are written while the entry is on its way: that takes about as long as deciding did.
+        let mut put = Some(handle.spawn({
+            let (hub, proposal) = (self.hub.clone(), proposal.clone());
+            async move { append(&hub, &proposal, PATIENCE, false).await }
+        }));
+        let mut doubt = None;
+        let mut settle = || {
+            let outcome = put.take().map(|put| handle.block_on(put));
+            let settled = settled(outcome);
+            if matches!(settled, Err(JournalError::InDoubt(_))) {
+                doubt = Some((*proposal).clone());
             }
-        });
+            settled
+        };
+        let applied = self.local.apply(batch, &after, &mut settle);
+        // Rows that could not be written: what became of the entry has to be known all the same.
+        drop(settle());
         self.doubt = doubt;
         applied?;
+        self.desk.note(after.position, &proposal.bytes);
+        self.won(self.broker, after.position);
         self.advance(after);
         Ok(())
+    }
+
+    fn hand_over(&mut self, commands: &[&Command]) -> HandedOver {
+        let winner = self.winners.last().filter(|winner| *winner != self.broker);
+        // Who has lost etcd grants nothing, also not by way of others.
+        let well = self.doubt.is_none() && self.hub.fork().is_none() && !self.hub.is_in_trouble();
+        let lately = well && self.won_at.elapsed() < HANDED_WITHIN;
+        let door = winner.filter(|_| lately).and_then(|winner| self.hub.door_of(winner));
+        let (Some(winner), Some(door)) = (winner, door) else { return HandedOver::Kept };
+        let applied = self.hub.applied();
+        let origin = Origin { broker: self.broker, after: applied.position };
+        let record = HandedRecord::of(applied.ledger, origin, commands);
+        let Some(message) = record.and_then(|record| record.seal().ok()) else {
+            return HandedOver::Kept;
+        };
+        let handle = self.handle();
+        match handle.block_on(self.caller.call(winner, &door, &message)) {
+            Called::NotSent => HandedOver::Kept,
+            Called::Unheard => HandedOver::Unheard,
+            Called::Answered(bytes) => match DecidedRecord::open(&bytes) {
+                Err(_) => HandedOver::Unheard,
+                Ok(record) => {
+                    let (position, each, entry) = record.into_parts();
+                    if entry.is_empty() {
+                        self.hub.expect(position);
+                    } else {
+                        self.hub.hear(position, &entry);
+                    }
+                    HandedOver::Decided(Decided { position, each })
+                }
+            },
+        }
+    }
+
+    fn may_decide(&self, origin: &Origin) -> bool {
+        self.winners.last() == Some(self.broker) && self.winners.may_decide(origin)
+    }
+
+    fn take_in_by(&mut self, take_in: TakeIn) {
+        // Only the first counts: there is one writer.
+        drop(self.desk.take_in.set(take_in));
     }
 
     fn reader(&self) -> Arc<dyn Reader> {
@@ -349,8 +424,26 @@ impl Journal for EtcdJournal {
     }
 }
 
-fn too_large(error: EntryError) -> JournalError {
+/// Who has won the place.
+fn settled(
+    outcome: Option<Result<Result<Place, JournalError>, tokio::task::JoinError>>,
+) -> Result<(), JournalError> {
+    match outcome {
+        None | Some(Ok(Ok(Place::Mine))) => Ok(()),
+        Some(Ok(Ok(Place::Theirs))) => Err(JournalError::Overtaken),
+        // So long ago that nobody can tell any more.
+        Some(Ok(Ok(Place::Trimmed))) => {
+            Err(JournalError::InDoubt("entries of that age are gone".into()))
+        }
+        Some(Ok(Err(error))) => Err(error),
+        Some(Err(ended)) => Err(JournalError::InDoubt(ended.to_string())),
+    }
+}
+
+fn not_sealed(error: EntryError) -> JournalError {
     match error {
+        // Nothing was written, and something will be once that broker is gone.
+        EntryError::TooOld { .. } => JournalError::OutOfReach(error.to_string()),
         EntryError::Sealed { source: SealError::TooLarge { length, .. }, .. } => {
             JournalError::TooLarge { bytes: length }
         }

@@ -63,6 +63,12 @@ impl Keys {
     pub(super) fn broker(&self, broker: u128) -> String {
         format!("{}{broker:032x}", self.brokers())
     }
+
+    /// The number in a broker's key; 0, which nobody draws, in that of anything else.
+    pub(super) fn broker_of(&self, key: &[u8]) -> u128 {
+        let text = std::str::from_utf8(key).ok().and_then(|key| key.strip_prefix(&self.brokers()));
+        text.and_then(|text| u128::from_str_radix(text, 16).ok()).unwrap_or(0)
+    }
 }
 
 #[cfg(test)]

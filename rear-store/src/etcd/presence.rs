@@ -9,6 +9,7 @@ use tokio::time::sleep;
 use super::hub::Hub;
 use super::remote::{Remote, Trouble, get};
 use crate::records::entry::SCHEMA;
+use crate::records::handed::DoorRecord;
 
 /// Who is not heard of for so long is not there, in seconds.
 const LEASE: i64 = 10;
@@ -17,12 +18,16 @@ const LEASE: i64 = 10;
 const EVERY: Duration = Duration::from_secs(3);
 
 /// Another broker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Other {
+    /// The number that it drew.
+    pub(super) broker: u128,
     /// The newest entries that it can read.
     pub(super) reads: u8,
     /// Whether its clock was believed.
     pub(super) settled: bool,
+    /// Where it takes in what others hand over.
+    pub(super) door: Option<DoorRecord>,
 }
 
 /// Says that this broker is there, and looks who else is, for ever.
@@ -51,7 +56,9 @@ pub(super) async fn say(
         *lease = granted.await?.id();
     }
     let (key, options) = (remote.keys.broker(broker), PutOptions::new().with_lease(*lease));
-    let said = [SCHEMA, u8::from(hub.is_settled())];
+    let mut said = vec![SCHEMA, u8::from(hub.is_settled())];
+    // One that cannot be written down is not there for others.
+    said.extend(hub.door().and_then(|door| door.seal().ok()).unwrap_or_default());
     let put =
         remote.once(|mut client: Client| async move { client.put(key, said, Some(options)).await });
     put.await.map(drop)
@@ -72,11 +79,17 @@ pub(super) async fn others(remote: &Remote, broker: u128) -> Result<Vec<Other>, 
     let options = GetOptions::new().with_prefix();
     let answer = remote.each(|client| get(client, prefix.clone(), Some(options.clone()))).await?;
     let others = answer.kvs().iter().filter(|kept| kept.key() != own.as_bytes());
-    let other = |said: &[u8]| Other {
+    Ok(others.map(|kept| other(remote.keys.broker_of(kept.key()), kept.value())).collect())
+}
+
+/// What another broker says of itself. A door of a shape that is not known is none.
+fn other(broker: u128, said: &[u8]) -> Other {
+    Other {
+        broker,
         reads: said.first().copied().unwrap_or(0),
         settled: said.get(1).is_some_and(|settled| *settled == 1),
-    };
-    Ok(others.map(|kept| other(kept.value())).collect())
+        door: said.get(2..).and_then(|door| DoorRecord::open(door).ok()),
+    }
 }
 
 /// Leaves at once: nobody has to wait for the lease to run out.

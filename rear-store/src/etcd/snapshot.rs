@@ -236,7 +236,8 @@ async fn publish(remote: &Remote, shelf: &Shelf) -> Result<(), JournalError> {
 /// Removes entries that are in the snapshot, and older snapshots, and lets etcd give the space back.
 async fn clear_away(remote: &Remote, shelf: &Shelf) -> Result<(), JournalError> {
     let Position { incarnation, number } = shelf.head.position;
-    let first_kept = Position { incarnation, number: number.saturating_sub(KEPT_BEHIND) };
+    let kept = remote.options().snapshot_every / KEPT_BEHIND;
+    let first_kept = Position { incarnation, number: number.saturating_sub(kept) };
     delete(remote, remote.keys.entries(), remote.keys.entry(first_kept)).await?;
     let prefix = remote.keys.uploads();
     let options = GetOptions::new().with_prefix().with_keys_only();

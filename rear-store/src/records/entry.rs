@@ -19,8 +19,11 @@ use crate::position::Position;
 /// The name in the checksum of every entry.
 const NAME: &str = "journal";
 
-/// The shape of entries that this program writes, and the newest that it reads.
+/// The newest shape of entries that this program writes and reads.
 pub const SCHEMA: u8 = 1;
+
+/// The oldest shape that it still writes, for brokers that cannot read a newer one.
+pub const OLDEST: u8 = 1;
 
 /// One entry. Its position is its key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,9 +71,12 @@ impl EntryRecord {
         }
     }
 
-    /// Its bytes at this position.
-    pub fn seal(&self, position: Position) -> Result<Vec<u8>, SealError> {
-        seal_in(NAME, SCHEMA, &key_of(position), self)
+    /// Its bytes at this position, in a shape that everyone can read.
+    pub fn seal(&self, position: Position, schema: u8) -> Result<Vec<u8>, SealError> {
+        if !(OLDEST..=SCHEMA).contains(&schema) {
+            return Err(SealError::Unknown { table: NAME, format: 1, schema });
+        }
+        seal_in(NAME, schema, &key_of(position), self)
     }
 
     /// The entry of this position.

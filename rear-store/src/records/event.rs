@@ -26,7 +26,7 @@ enum SubjectRecord {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-enum ActorRecord {
+pub(super) enum ActorRecord {
     Broker,
     Cluster(String),
     Administrator(String),

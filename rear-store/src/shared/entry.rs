@@ -6,7 +6,7 @@ use twox_hash::XxHash3_128;
 use super::{Hash, Head};
 use crate::journal::Batch;
 use crate::position::Position;
-use crate::records::entry::{EntryRecord, SCHEMA};
+use crate::records::entry::{EntryRecord, OLDEST, SCHEMA};
 use crate::records::{InvalidField, SealError};
 
 /// Names a batch for ever: whoever finds it in a place knows whose it is, also when the answer to its put was lost.
@@ -40,6 +40,14 @@ pub enum EntryError {
         /// Which entry.
         position: Position,
         /// Its shape.
+        schema: u8,
+    },
+    /// Another broker is so old that nothing can be written that it could read.
+    #[error(
+        "a broker that shares the ledger reads entries up to shape {schema} only, this one writes {OLDEST} and newer: start a newer version there first"
+    )]
+    TooOld {
+        /// What it can read.
         schema: u8,
     },
     /// It is damaged.
@@ -88,10 +96,22 @@ pub fn hash_of(bytes: &[u8]) -> Hash {
 impl Entry {
     /// Seals a batch as what follows `head`: its bytes, and where the journal ends with it.
     pub fn seal(head: &Head, id: BatchId, batch: &Batch) -> Result<(Vec<u8>, Head), EntryError> {
+        Self::seal_for(SCHEMA, head, id, batch)
+    }
+
+    /// The same, in the newest shape that everyone can read.
+    pub fn seal_for(
+        schema: u8,
+        head: &Head,
+        id: BatchId,
+        batch: &Batch,
+    ) -> Result<(Vec<u8>, Head), EntryError> {
         let position = batch.position;
         let record = EntryRecord::of(batch, head.ledger, head.hash, id.broker, id.sequence);
-        let bytes =
-            record.seal(position).map_err(|source| EntryError::Sealed { position, source })?;
+        let bytes = record.seal(position, schema).map_err(|source| match source {
+            SealError::Unknown { .. } => EntryError::TooOld { schema },
+            source => EntryError::Sealed { position, source },
+        })?;
         let after = Head {
             ledger: head.ledger,
             position,

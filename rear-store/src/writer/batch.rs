@@ -3,11 +3,11 @@
 use std::sync::PoisonError;
 
 use rear_engine::fleet::Undo;
-use rear_engine::{Command, Decision, Duration, Fleet, Subject, Timestamp, decide};
+use rear_engine::{Command, Decision, Duration, Fleet, Refusal, Subject, Timestamp, decide};
 
 use super::order::{Turn, sort, turn};
 use super::trimming::Trimming;
-use super::{MAX_DUE, MAX_FAILURES, Reply, Submission, Work, Writer};
+use super::{Caller, MAX_DUE, MAX_FAILURES, Reply, Submission, Work, Writer};
 use crate::chain::chain;
 use crate::journal::{Batch, JournalError};
 use crate::position::Position;
@@ -52,6 +52,7 @@ impl Writer {
         if self.sharing.is_some() {
             return self.contend(submissions, confirmed, reconfigured);
         }
+        let began = self.clock.read().monotonic;
         let reading = self.look_at_the_clock(!confirmed.is_empty());
         let mut draft = Draft::new(self.position, reading.now);
         let mut waiting = Vec::with_capacity(submissions.len());
@@ -62,12 +63,12 @@ impl Writer {
         let confirmed = confirmed.into_iter();
         waiting.extend(confirmed.map(|reply| Waiting { reply, decided: Ok(Subject::Fleet) }));
         sort(&mut submissions, &self.settings.priorities);
-        let (commands, replies) = apart(submissions);
+        let (commands, callers) = apart(submissions);
         self.decide_all(commands, reading, &mut draft);
         step!("decided");
         let Draft { mut batch, durable, decided, failure, undo: _ } = draft;
-        let decided = replies.into_iter().zip(decided);
-        waiting.extend(decided.map(|(reply, decided)| Waiting { reply, decided }));
+        let decided = callers.into_iter().zip(decided);
+        waiting.extend(decided.map(|(caller, decided)| Waiting { reply: caller.reply, decided }));
         let outcome = match failure {
             Some(why) => Err(why),
             None if durable => {
@@ -80,6 +81,7 @@ impl Writer {
         step!("shown");
         self.answer(waiting, &outcome);
         step!("answered");
+        self.adjust_portion(began, reading.now);
         match outcome {
             // Where nothing had to become durable, nothing was shown to work.
             Ok(()) if durable => self.failures = 0,
@@ -87,6 +89,14 @@ impl Writer {
             Err(why) => self.rebuild(&why)?,
         }
         Ok(())
+    }
+
+    /// Where more is due than was done, the next portion is as large as this one was quick.
+    fn adjust_portion(&mut self, began: Duration, now: Timestamp) {
+        if self.more_is_due(now) {
+            let took = self.clock.read().monotonic.as_nanos() - began.as_nanos();
+            self.portion.took(Duration::from_nanos(took));
+        }
     }
 
     /// Readers and the writer go by the same rules; a failed commit does not bring the old ones back.
@@ -119,7 +129,7 @@ impl Writer {
         reading: Reading,
         draft: &mut Draft,
     ) {
-        let limit = self.sharing.map_or(MAX_DUE, |sharing| sharing.due);
+        let limit = self.sharing.map_or(self.portion.size(), |sharing| sharing.due);
         // What is forgotten is unknown to every command of the batch, so that none names what is gone after it.
         let faded = [Command::Retire { limit }];
         // What time alone brings about, after what frees capacity and before what takes it.
@@ -141,8 +151,20 @@ impl Writer {
     }
 
     fn decide_one(&mut self, command: Command, reading: Reading, draft: &mut Draft) {
-        let decided = self.decide(command, reading, draft);
+        let waits_for_room = turn(&command) == Turn::Grants && self.more_is_due(reading.now);
+        let again = waits_for_room.then(|| command.clone());
+        let mut decided = self.decide(command, reading, draft);
+        // A portion may be too small for whoever comes in the middle of very many ends: nobody is refused for lack of room
+        // that has ended.
+        if let (Err(SubmitError::Refused(Refusal::NoRoom(_))), Some(again)) = (&decided, again) {
+            self.decide_due(&[Command::Expire { limit: MAX_DUE }], reading, draft);
+            decided = self.decide(again, reading, draft);
+        }
         draft.decided.push(decided);
+    }
+
+    fn more_is_due(&self, now: Timestamp) -> bool {
+        self.fleet.next_due().is_some_and(|due| due <= now)
     }
 
     fn decide(
@@ -314,6 +336,7 @@ fn part(work: Vec<Work>) -> Parted {
             Work::Decide(submission) => parted.submissions.push(submission),
             Work::ConfirmClock(reply) => parted.confirmed.push(reply),
             Work::Reconfigure(settings, reply) => parted.reconfigured.push((settings, reply)),
+            Work::Handed(handed) => parted.submissions.extend(handed.into_submissions()),
             Work::Follow => {}
         }
     }
@@ -321,6 +344,6 @@ fn part(work: Vec<Work>) -> Parted {
 }
 
 /// Commands, and whom to tell of each.
-pub(super) fn apart(submissions: Vec<Submission>) -> (Vec<Command>, Vec<Reply>) {
-    submissions.into_iter().map(|Submission { command, reply }| (command, reply)).unzip()
+pub(super) fn apart(submissions: Vec<Submission>) -> (Vec<Command>, Vec<Caller>) {
+    submissions.into_iter().map(|Submission { command, caller }| (command, caller)).unzip()
 }

@@ -7,8 +7,9 @@ use rear_engine::fleet::Undo;
 use rear_engine::{Command, Fleet, Subject};
 
 use super::batch::{Draft, Waiting, apart};
+use super::handover::Asked;
 use super::order::sort;
-use super::{Reply, Submission, Writer};
+use super::{Caller, Reply, Submission, Writer};
 use crate::chain::chain;
 use crate::journal::{Batch, Followed, JournalError};
 use crate::settings::Settings;
@@ -20,7 +21,7 @@ use crate::timekeeper::Reading;
 const MAX_LOSSES: u32 = 200;
 
 /// Why a batch was not decided to the end.
-enum Setback {
+pub(super) enum Setback {
     /// Another broker was faster.
     Overtaken,
     /// Too much for one entry.
@@ -73,38 +74,45 @@ impl Writer {
             reply.tell(Ok(self.answer_about(&Subject::Fleet)));
         }
         sort(&mut submissions, &self.settings.priorities);
-        let (commands, replies) = apart(submissions);
-        self.decide_until_settled(commands, replies)
+        let (commands, callers) = apart(submissions);
+        self.decide_until_settled(Asked { commands, callers })
     }
 
-    fn decide_until_settled(
-        &mut self,
-        commands: Vec<Command>,
-        replies: Vec<Reply>,
-    ) -> Result<(), String> {
+    fn decide_until_settled(&mut self, mut asked: Asked) -> Result<(), String> {
+        let nothing_asked = asked.commands.is_empty();
         for _ in 0..MAX_LOSSES {
-            match self.attempt(&commands) {
+            if let Err(setback) = self.follow_others() {
+                return self.give_up(setback, asked.callers);
+            }
+            if let Err(setback) = self.let_others_decide(&mut asked) {
+                return self.give_up(setback, asked.callers);
+            }
+            if asked.commands.is_empty() && !nothing_asked {
+                return Ok(());
+            }
+            match self.attempt(&asked.commands) {
                 Ok(decided) => {
-                    let waiting = replies.into_iter().zip(decided);
-                    let waiting = waiting.map(|(reply, decided)| Waiting { reply, decided });
+                    let waiting = asked.callers.into_iter().zip(decided);
+                    let waiting =
+                        waiting.map(|(caller, decided)| Waiting { reply: caller.reply, decided });
                     self.answer(waiting.collect(), &Ok(()));
                     return Ok(());
                 }
                 Err(Setback::Overtaken) => self.shared.meters.lost(),
-                Err(Setback::TooLarge) => return self.halve(commands, replies),
-                Err(setback) => return self.give_up(setback, replies),
+                Err(Setback::TooLarge) => return self.halve(asked),
+                Err(setback) => return self.give_up(setback, asked.callers),
             }
         }
-        tell_all(replies, &SubmitError::Overloaded);
+        tell_all(asked.callers, &SubmitError::Overloaded);
         Ok(())
     }
 
-    /// One try: what was decided is durable, or forgotten.
-    fn attempt(
+    /// One try against what was followed: what was decided is durable, or forgotten.
+    pub(super) fn attempt(
         &mut self,
         commands: &[Command],
     ) -> Result<Vec<Result<Subject, SubmitError>>, Setback> {
-        self.follow_others()?;
+        self.last_decided = self.clock.read().monotonic;
         if !self.journal.has_company() {
             self.timekeeper.left_alone();
         }
@@ -113,7 +121,7 @@ impl Writer {
             self.journal.settled();
         }
         let mut draft = Draft::new(self.position, reading.now);
-        draft.durable = self.is_time_to_tick(reading);
+        draft.durable = self.unheard || self.is_time_to_tick(reading);
         self.decide_all(commands.to_vec(), reading, &mut draft);
         let Draft { mut batch, durable, decided, failure, undo } = draft;
         let settled = match failure {
@@ -128,6 +136,7 @@ impl Writer {
             Ok(()) => {
                 self.away = false;
                 self.failures = 0;
+                self.unheard &= !durable;
                 self.show(batch).map_err(Setback::Failed)?;
                 Ok(decided)
             }
@@ -139,7 +148,7 @@ impl Writer {
     }
 
     /// Applies what others have written.
-    fn follow_others(&mut self) -> Result<(), Setback> {
+    pub(super) fn follow_others(&mut self) -> Result<(), Setback> {
         loop {
             match self.journal.follow()? {
                 Followed::Nothing => return Ok(()),
@@ -195,43 +204,42 @@ impl Writer {
     }
 
     /// Half of them fit, or one of them alone does not.
-    fn halve(&mut self, mut commands: Vec<Command>, mut replies: Vec<Reply>) -> Result<(), String> {
-        if commands.len() < 2 {
+    fn halve(&mut self, mut asked: Asked) -> Result<(), String> {
+        if asked.commands.len() < 2 {
             let why = "what was decided is too large for one entry of the journal".to_owned();
-            tell_all(replies, &SubmitError::CutOff(why));
+            tell_all(asked.callers, &SubmitError::CutOff(why));
             return Ok(());
         }
-        let half = commands.len() / 2;
-        let (later, later_replies) = (commands.split_off(half), replies.split_off(half));
-        self.decide_until_settled(commands, replies)?;
-        self.decide_until_settled(later, later_replies)
+        let later = asked.split_off(asked.commands.len() / 2);
+        self.decide_until_settled(asked)?;
+        self.decide_until_settled(later)
     }
 
-    fn give_up(&mut self, setback: Setback, replies: Vec<Reply>) -> Result<(), String> {
+    fn give_up(&mut self, setback: Setback, callers: Vec<Caller>) -> Result<(), String> {
         self.pass_time();
         match setback {
             Setback::CutOff(why) => {
                 self.away = true;
-                tell_all(replies, &SubmitError::CutOff(why));
+                tell_all(callers, &SubmitError::CutOff(why));
                 Ok(())
             }
             Setback::InDoubt(why) => {
                 self.away = true;
                 self.shared.meters.doubted();
-                tell_all(replies, &SubmitError::NotDurable(why));
+                tell_all(callers, &SubmitError::NotDurable(why));
                 Ok(())
             }
             Setback::Failed(why) => {
-                tell_all(replies, &SubmitError::NotDurable(why.clone()));
+                tell_all(callers, &SubmitError::NotDurable(why.clone()));
                 self.rebuild(&why)
             }
             Setback::Ended(why) => {
-                tell_all(replies, &SubmitError::Stopped(why.clone()));
+                tell_all(callers, &SubmitError::Stopped(why.clone()));
                 Err(why)
             }
             // These two are another try, or two smaller ones.
             Setback::Overtaken | Setback::TooLarge => {
-                tell_all(replies, &SubmitError::Overloaded);
+                tell_all(callers, &SubmitError::Overloaded);
                 Ok(())
             }
         }
@@ -246,8 +254,16 @@ fn rests_on_the_state(decided: &Result<Subject, SubmitError>) -> bool {
     }
 }
 
-fn tell_all(replies: Vec<Reply>, outcome: &SubmitError) {
-    for reply in replies {
-        reply.tell(Err(outcome.clone()));
+pub(super) fn tell_all(callers: Vec<Caller>, outcome: &SubmitError) {
+    for Caller { reply, was_handed_over, .. } in callers {
+        let outcome = match outcome {
+            // Nothing was changed here: that is not all that can have happened.
+            SubmitError::CutOff(why) if was_handed_over => SubmitError::NotDurable(why.clone()),
+            SubmitError::Overloaded if was_handed_over => {
+                SubmitError::NotDurable("it was handed to another broker".to_owned())
+            }
+            outcome => outcome.clone(),
+        };
+        reply.tell(Err(outcome));
     }
 }

@@ -66,9 +66,9 @@ fn a_backup_holds_everything_and_begins_a_new_life() {
     let restored = restore(&backup, &place.path("again.redb"), later()).unwrap();
     assert_eq!(restored.ledger, 9);
     assert_eq!(restored.backup, Position { incarnation: 1, number: 30 });
-    assert_eq!(restored.incarnation, 1_900_000_000);
+    assert_eq!(restored.incarnation, 1_900_000_000_000_000);
     let contents = open(&place.path("again.redb")).load().unwrap();
-    assert_eq!(contents.meta.position, Position::start_of(1_900_000_000));
+    assert_eq!(contents.meta.position, Position::start_of(1_900_000_000_000_000));
     assert_eq!(restored.clusters, contents.clusters.len());
     assert_eq!(restored.reservations, contents.reservations.len());
     assert_same(&contents, &history.fleet);
@@ -85,7 +85,7 @@ fn each_restore_begins_a_life_of_its_own() {
     let place = Place::new();
     let (_, backup) = backed_up(&place, 2);
     let first = restore(&backup, &place.path("1.redb"), later()).unwrap();
-    let soon = later().plus("1s".parse().unwrap());
+    let soon = later().plus(rear_engine::Duration::from_nanos(1000));
     let second = restore(&backup, &place.path("2.redb"), soon).unwrap();
     assert!(second.incarnation > first.incarnation);
     // Also where the clock stands before the incarnation that the backup is of.
@@ -374,4 +374,30 @@ fn a_backup_that_comes_as_a_stream_is_kept_only_if_it_is_whole() {
     flipped[bytes.len() / 2] ^= 1;
     assert!(receive(&flipped[..], &other).is_err());
     assert_eq!(place.names(), ["backup", "kept", "ledger.redb"]);
+}
+
+/// Found by fuzzing: a second row of the same key won where it was restored, and the first where it was looked at.
+#[test]
+fn a_backup_with_a_row_twice_or_out_of_order_is_refused_by_everyone() {
+    let place = Place::new();
+    let (_, backup) = backed_up(&place, 3);
+    let whole = std::fs::read(&backup).unwrap();
+    let magic = b"REAR ledger backup 1\n".len();
+    let length = |at: usize| u32::from_le_bytes(whole[at..at + 4].try_into().unwrap()) as usize;
+    let end_of = |at: usize| at + 9 + length(at + 1) + length(at + 5);
+    let (first, second) = (magic..end_of(magic), end_of(magic)..end_of(end_of(magic)));
+    let rest = &whole[second.end..whole.len() - 17];
+    let (first, second) = (&whole[first], &whole[second]);
+    let rows = u64::from_le_bytes(whole[whole.len() - 16..whole.len() - 8].try_into().unwrap());
+    let twice = [&whole[..magic], first, first, second, rest, &[0], &(rows + 1).to_le_bytes()];
+    let turned = [&whole[..magic], second, first, rest, &[0], &rows.to_le_bytes()];
+    for bytes in [twice.concat(), turned.concat()] {
+        let checksum = twox_hash::XxHash3_64::oneshot(&bytes).to_le_bytes();
+        let planted = place.path("planted");
+        std::fs::write(&planted, [&bytes[..], &checksum].concat()).unwrap();
+        let said = inspect(&planted).unwrap_err().to_string();
+        assert!(said.contains("twice or out of order"), "{said}");
+        assert!(restore(&planted, &place.path("new.redb"), later()).is_err());
+        assert!(!place.path("new.redb").exists());
+    }
 }

@@ -2,7 +2,7 @@
 
 mod brokers;
 mod faults;
-mod gateway;
+mod handing;
 mod histories;
 
 use std::sync::OnceLock;
@@ -37,7 +37,9 @@ impl Place {
     pub(crate) fn on(endpoints: Vec<String>) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let prefix = format!("/place-{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        Self { folder: TempDir::new().unwrap(), options: EtcdOptions::new(endpoints, prefix) }
+        let mut options = EtcdOptions::new(endpoints, prefix);
+        options.door = Some("127.0.0.1:0".to_owned());
+        Self { folder: TempDir::new().unwrap(), options }
     }
 
     /// The journal of the only broker.

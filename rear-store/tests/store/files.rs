@@ -84,3 +84,19 @@ fn a_leftover_of_a_crash_while_creating_does_not_matter() {
     assert_eq!(std::fs::read(&leftover).unwrap(), b"half");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
 }
+
+#[test]
+fn links_that_someone_planted_are_not_written_through() {
+    let folder = folder();
+    let (path, precious) = (folder.path().join("ledger.redb"), folder.path().join("precious"));
+    std::fs::write(&precious, b"precious").unwrap();
+    std::os::unix::fs::symlink(&precious, folder.path().join("ledger.redb.new")).unwrap();
+    drop(RedbJournal::create(&path, 9, Commit::TwoPhase).unwrap());
+    assert_eq!(std::fs::read(&precious).unwrap(), b"precious");
+    // A link that leads nowhere yet is something that is there already, too.
+    let (nowhere, missing) = (folder.path().join("nowhere.redb"), folder.path().join("missing"));
+    std::os::unix::fs::symlink(&missing, &nowhere).unwrap();
+    let refused = RedbJournal::create(&nowhere, 9, Commit::TwoPhase).unwrap_err();
+    assert!(matches!(refused, FileError::Exists(_)), "{refused}");
+    assert!(!missing.exists());
+}

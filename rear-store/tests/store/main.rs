@@ -25,6 +25,7 @@ mod sharing;
 mod sizes;
 mod stage;
 mod time;
+mod upgrades;
 mod verifies;
 mod views;
 mod writers;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use rear_engine::{Duration, Fleet, Timestamp};
-use rear_store::records::entry::EntryRecord;
+use rear_store::records::entry::{EntryRecord, SCHEMA};
 use rear_store::records::head::{open_head, seal_head};
 use rear_store::shared::{
     BatchId, Entry, EntryError, Fork, Head, Place, SLACK, Seen, SharedTime, agreed_schema, hash_of,
@@ -174,7 +174,8 @@ fn whose_entry_is_in_a_place_is_told_by_its_bytes() {
 #[test]
 fn the_same_batch_of_two_brokers_is_two_entries() {
     let batch = History::new(2).next_batch();
-    let seal = |broker| EntryRecord::of(&batch, 7, 0, broker, 1).seal(batch.position).unwrap();
+    let seal =
+        |broker| EntryRecord::of(&batch, 7, 0, broker, 1).seal(batch.position, SCHEMA).unwrap();
     assert_ne!(hash_of(&seal(1)), hash_of(&seal(2)));
 }
 

@@ -201,6 +201,21 @@ fn what_is_due_ends_by_itself_before_the_next_grant() {
 }
 
 #[test]
+fn nobody_is_refused_for_lack_of_room_that_has_ended_however_much_ends_together() {
+    let hands = Hands::start();
+    let store = start(Watched::new(), &hands);
+    store.submit(advertise("2", "4Gi", &hands)).unwrap();
+    let short = Terms { duration: Some(Duration::from_seconds(30)), ..Terms::default() };
+    for number in 1..=500 {
+        store.submit(reserve_with(number, "4m", short.clone())).unwrap();
+    }
+    hands.pass(30);
+    store.submit(reserve(501, "2")).unwrap();
+    let counts = store.view().counts();
+    assert_eq!((counts.reserved, counts.released), (1, 500));
+}
+
+#[test]
 fn nothing_waits_for_a_caller_to_expire() {
     let hands = Hands::start();
     let journal = Watched::new();

@@ -63,7 +63,17 @@ impl Between {
         stage: &Stage,
         change: impl Fn(&str, &mut Reply) + Send + Sync + 'static,
     ) -> Self {
-        Self::at(stage, Ipv4Addr::LOCALHOST, &stage.path("data/tls"), change)
+        Self::before_as(stage, "admin", change)
+    }
+
+    /// The same, speaking to the broker as someone else.
+    pub(crate) fn before_as(
+        stage: &Stage,
+        name: &str,
+        change: impl Fn(&str, &mut Reply) + Send + Sync + 'static,
+    ) -> Self {
+        let as_whom = stage.certificates(name);
+        Self::listening(stage, Ipv4Addr::LOCALHOST, &stage.path("data/tls"), as_whom, change)
     }
 
     /// At an address, showing the certificate of a folder.
@@ -73,11 +83,21 @@ impl Between {
         shown: &Path,
         change: impl Fn(&str, &mut Reply) + Send + Sync + 'static,
     ) -> Self {
+        Self::listening(stage, address, shown, stage.certificates("admin"), change)
+    }
+
+    fn listening(
+        stage: &Stage,
+        address: Ipv4Addr,
+        shown: &Path,
+        as_whom: PathBuf,
+        change: impl Fn(&str, &mut Reply) + Send + Sync + 'static,
+    ) -> Self {
         let listening = TcpListener::bind((IpAddr::V4(address), 0));
         let listener = runtime().block_on(listening).unwrap();
         let shared = Arc::new(Shared {
             broker: stage.address(),
-            as_whom: stage.certificates("admin"),
+            as_whom,
             change: Box::new(change),
             requests: Mutex::default(),
             open: watch::Sender::new(true),

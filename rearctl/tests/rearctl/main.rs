@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod between;
+mod brokers;
 mod certificates;
 mod checks;
 mod contexts;

@@ -2,6 +2,8 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
+use std::path::PathBuf;
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use super::port::Port;
@@ -9,6 +11,7 @@ use super::process::Process;
 use super::readiness::await_ready;
 use super::site::Site;
 use super::start_error::StartError;
+use super::way::{CutOff, Way};
 use crate::artifacts::Artifact;
 
 /// For one question about readiness; asked again if it takes longer.
@@ -32,10 +35,38 @@ impl Members {
     }
 }
 
-/// etcd alone, without TLS and users. Dropping it removes it and its data.
+/// What nodes show their clients, and whom they let in: files in PEM.
+#[derive(Clone, Debug)]
+pub struct EtcdCertificates {
+    /// The certificate of every node, for 127.0.0.1.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+    /// The authority of clients, each of which must show a certificate.
+    pub clients: PathBuf,
+}
+
+/// How nodes are started.
+#[derive(Clone, Copy, Debug)]
+struct Plan<'p> {
+    syncing: Syncing,
+    further: &'p [&'p str],
+    certificates: Option<&'p EtcdCertificates>,
+    /// Whether nodes reach each other by ways that can be cut.
+    apart: bool,
+}
+
+impl<'p> Plan<'p> {
+    fn plain(syncing: Syncing, further: &'p [&'p str]) -> Self {
+        Self { syncing, further, certificates: None, apart: false }
+    }
+}
+
+/// etcd alone. Dropping it removes it and its data.
 #[derive(Debug)]
 pub struct Etcd {
     members: Vec<Member>,
+    cut_off: CutOff,
     /// Last, as the folder goes when the processes are gone.
     _site: Site,
 }
@@ -48,10 +79,44 @@ impl Etcd {
 
     /// The same, with further arguments for each node, such as `--quota-backend-bytes=16777216`.
     pub fn start_with(members: Members, further: &[&str]) -> Result<Self, StartError> {
-        let site = Site::open()?;
         // Whoever measures against etcd alone measures the disk as well.
-        let members = start_members(&site, members, Syncing::ToDisk, further)?;
-        Ok(Self { members, _site: site })
+        Self::start_as(members, Plan::plain(Syncing::ToDisk, further))
+    }
+
+    /// Nodes that speak TLS to their clients, and want a certificate of each.
+    pub fn start_secured(
+        members: Members,
+        certificates: &EtcdCertificates,
+    ) -> Result<Self, StartError> {
+        let plan = Plan::plain(Syncing::ToDisk, &[]);
+        Self::start_as(members, Plan { certificates: Some(certificates), ..plan })
+    }
+
+    /// Three nodes of which one can be [cut off](Self::cut_off) from the others.
+    pub fn start_apart(further: &[&str]) -> Result<Self, StartError> {
+        let plan = Plan::plain(Syncing::ToDisk, further);
+        Self::start_as(Members::Three, Plan { apart: true, ..plan })
+    }
+
+    fn start_as(members: Members, plan: Plan<'_>) -> Result<Self, StartError> {
+        let site = Site::open()?;
+        let cut_off = CutOff::default();
+        let members = start_members(&site, members, plan, &cut_off)?;
+        Ok(Self { members, cut_off, _site: site })
+    }
+
+    /// Cuts a node that runs off from the others: clients reach it, and it reaches nobody. Only one at a time, and only
+    /// nodes that were started apart.
+    pub fn cut_off(&self, index: usize) {
+        let process = self.members.get(index).and_then(|member| member.process.id());
+        *self.cut_off.lock().unwrap_or_else(PoisonError::into_inner) =
+            process.map(|process| (index, process));
+        self.members.iter().filter_map(|member| member.way.as_ref()).for_each(Way::shut);
+    }
+
+    /// Lets the node that was cut off reach the others again.
+    pub fn join(&self) {
+        *self.cut_off.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// The address of every node, in order.
@@ -86,12 +151,15 @@ pub(crate) enum Syncing {
 pub(crate) struct Member {
     pub(crate) process: Process,
     ports: MemberPorts,
+    way: Option<Way>,
 }
 
 #[derive(Debug)]
 struct MemberPorts {
     client: Port,
     peer: Port,
+    /// For questions without a certificate, where clients need one.
+    probes: Option<Port>,
 }
 
 impl Member {
@@ -99,31 +167,36 @@ impl Member {
         site: &Site,
         index: usize,
         ports: MemberPorts,
+        way: Option<Way>,
         everyone: &str,
-        syncing: Syncing,
-        further: &[&str],
+        plan: Plan<'_>,
     ) -> Result<Self, StartError> {
-        let mut arguments = arguments(site, index, &ports, everyone, syncing);
-        arguments.extend(further.iter().map(ToString::to_string));
+        let mut arguments = arguments(site, index, &ports, way.as_ref(), everyone);
+        if plan.syncing == Syncing::ToKernel {
+            arguments.push("--unsafe-no-fsync".to_owned());
+        }
+        arguments.extend(plan.certificates.into_iter().flat_map(secured));
+        arguments.extend(plan.further.iter().map(ToString::to_string));
         let process = site.start(Artifact::Etcd, &name(index), arguments)?;
-        Ok(Self { process, ports })
+        Ok(Self { process, ports, way })
     }
 
     pub(crate) fn endpoint(&self) -> String {
-        self.ports.client.url("http")
+        self.ports.client_url()
     }
 
     pub(crate) fn await_ready(&mut self) -> Result<(), StartError> {
-        let port = self.ports.client.number();
+        let port = self.ports.probes.as_ref().unwrap_or(&self.ports.client).number();
         await_ready(&mut self.process, || readyz(port))
     }
 }
 
 /// One node for an API server, in its folder.
 pub(crate) fn start_alone(site: &Site, syncing: Syncing) -> Result<Member, StartError> {
-    let ports = MemberPorts::reserve()?;
-    let everyone = initial_cluster(std::slice::from_ref(&ports));
-    let mut member = Member::start(site, 0, ports, &everyone, syncing, &[])?;
+    let ports = MemberPorts::reserve(false)?;
+    let everyone = initial_cluster(std::slice::from_ref(&ports), &[None]);
+    let plan = Plan::plain(syncing, &[]);
+    let mut member = Member::start(site, 0, ports, None, &everyone, plan)?;
     member.await_ready()?;
     Ok(member)
 }
@@ -132,26 +205,43 @@ pub(crate) fn start_alone(site: &Site, syncing: Syncing) -> Result<Member, Start
 fn start_members(
     site: &Site,
     members: Members,
-    syncing: Syncing,
-    further: &[&str],
+    plan: Plan<'_>,
+    cut_off: &CutOff,
 ) -> Result<Vec<Member>, StartError> {
+    let secured = plan.certificates.is_some();
     let ports: Vec<_> =
-        (0..members.count()).map(|_| MemberPorts::reserve()).collect::<Result<_, _>>()?;
-    let everyone = initial_cluster(&ports);
+        (0..members.count()).map(|_| MemberPorts::reserve(secured)).collect::<Result<_, _>>()?;
+    let way = |(node, ports): (usize, &MemberPorts)| {
+        let way = plan.apart.then(|| Way::to(node, ports.peer.number(), cut_off));
+        way.transpose().map_err(StartError::Port)
+    };
+    let ways: Vec<_> = ports.iter().enumerate().map(way).collect::<Result<_, _>>()?;
+    let everyone = initial_cluster(&ports, &ways);
     let mut members: Vec<_> = ports
         .into_iter()
+        .zip(ways)
         .enumerate()
-        .map(|(index, ports)| Member::start(site, index, ports, &everyone, syncing, further))
+        .map(|(index, (ports, way))| Member::start(site, index, ports, way, &everyone, plan))
         .collect::<Result<_, _>>()?;
     members.iter_mut().try_for_each(Member::await_ready)?;
     Ok(members)
 }
 
 impl MemberPorts {
-    fn reserve() -> Result<Self, StartError> {
+    fn reserve(secured: bool) -> Result<Self, StartError> {
         let client = Port::reserve().map_err(StartError::Port)?;
         let peer = Port::reserve().map_err(StartError::Port)?;
-        Ok(Self { client, peer })
+        let probes = secured.then(Port::reserve).transpose().map_err(StartError::Port)?;
+        Ok(Self { client, peer, probes })
+    }
+
+    fn client_url(&self) -> String {
+        self.client.url(if self.probes.is_some() { "https" } else { "http" })
+    }
+
+    /// Where the other nodes reach it.
+    fn peer_url(&self, way: Option<&Way>) -> String {
+        way.map_or_else(|| self.peer.url("http"), |way| format!("http://127.0.0.1:{}", way.port()))
     }
 }
 
@@ -160,11 +250,12 @@ fn name(index: usize) -> String {
 }
 
 /// Every node by name and address, as each of them must know the others.
-fn initial_cluster(ports: &[MemberPorts]) -> String {
+fn initial_cluster(ports: &[MemberPorts], ways: &[Option<Way>]) -> String {
     let nodes: Vec<_> = ports
         .iter()
+        .zip(ways)
         .enumerate()
-        .map(|(index, ports)| format!("{}={}", name(index), ports.peer.url("http")))
+        .map(|(index, (ports, way))| format!("{}={}", name(index), ports.peer_url(way.as_ref())))
         .collect();
     nodes.join(",")
 }
@@ -173,25 +264,35 @@ fn arguments(
     site: &Site,
     index: usize,
     ports: &MemberPorts,
+    way: Option<&Way>,
     everyone: &str,
-    syncing: Syncing,
 ) -> Vec<String> {
     let name = name(index);
-    let (client, peer) = (ports.client.url("http"), ports.peer.url("http"));
+    let client = ports.client_url();
     let mut arguments = vec![
         format!("--data-dir={}", site.folder().join(&name).display()),
         format!("--name={name}"),
         format!("--listen-client-urls={client}"),
         format!("--advertise-client-urls={client}"),
-        format!("--listen-peer-urls={peer}"),
-        format!("--initial-advertise-peer-urls={peer}"),
+        format!("--listen-peer-urls={}", ports.peer.url("http")),
+        format!("--initial-advertise-peer-urls={}", ports.peer_url(way)),
         format!("--initial-cluster={everyone}"),
         "--log-level=warn".to_owned(),
     ];
-    if syncing == Syncing::ToKernel {
-        arguments.push("--unsafe-no-fsync".to_owned());
+    if let Some(probes) = &ports.probes {
+        arguments.push(format!("--listen-metrics-urls={}", probes.url("http")));
     }
     arguments
+}
+
+fn secured(certificates: &EtcdCertificates) -> [String; 4] {
+    let EtcdCertificates { certificate, key, clients } = certificates;
+    [
+        format!("--cert-file={}", certificate.display()),
+        format!("--key-file={}", key.display()),
+        format!("--trusted-ca-file={}", clients.display()),
+        "--client-cert-auth".to_owned(),
+    ]
 }
 
 /// Asks etcd by the shortest HTTP that there is, as a client library would be much for one line.

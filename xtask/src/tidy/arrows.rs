@@ -31,6 +31,7 @@ const ARROWS: &[(&str, May)] = &[
     ("rear-benches", May::UseAnything),
     ("rear-evaluation", May::UseAnything),
     ("rear-fuzz", May::UseAnything),
+    ("rear-fuzz-surface", May::UseAnything),
     ("rear-testbed", May::Use(&[])),
     ("xtask", May::Use(&["rear-testbed"])),
 ];

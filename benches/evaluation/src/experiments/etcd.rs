@@ -127,7 +127,7 @@ fn sharing<'a>(
     ledger: &str,
     brokers: usize,
 ) -> Result<Vec<Broker<'a>>, Trouble> {
-    let (endpoints, prefix) = (etcd.endpoints().join(","), format!("/evaluation/{ledger}/"));
+    let (endpoints, prefix) = (etcd.endpoints().join(","), format!("/evaluation/{ledger}"));
     let flags = ["--store", "etcd", "--etcd-endpoints", &endpoints, "--etcd-prefix", &prefix];
     (0..brokers).map(|_| Broker::start_with(stage, &flags)).collect()
 }

@@ -10,6 +10,7 @@ mod pki;
 #[path = "../../../../rear-agent-sdk/tests/sdk/process.rs"]
 #[allow(dead_code, reason = "the SDK's own tests use more of it")]
 mod process;
+mod soak;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -53,3 +53,19 @@ impl FromStr for EtcdPrefix {
         good.then(|| Self(text.to_owned())).ok_or(ValueError::Prefix)
     }
 }
+
+/// Where other brokers reach this one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerAddress(pub String);
+
+impl FromStr for PeerAddress {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let (host, port) = text.rsplit_once(':').ok_or(ValueError::Peer)?;
+        let good = !host.is_empty()
+            && !host.contains(|letter: char| letter.is_whitespace() || letter == '/')
+            && port.parse::<u16>().is_ok();
+        good.then(|| Self(text.to_owned())).ok_or(ValueError::Peer)
+    }
+}

@@ -170,10 +170,10 @@ fn status_write(
     let end = object.spec.expires_at.as_deref().filter(|_| side == Kind::RequestersView);
     let status = of_record(seen, record, side, object.conditions(), end);
     let status = ready_to_write(seen, status, sighting.object.status.as_ref())?;
-    Some(says(sighting, status))
+    Some(tell(sighting, status))
 }
 
-fn says(sighting: &Sighting, status: Box<ReservationStatus>) -> Write {
+fn tell(sighting: &Sighting, status: Box<ReservationStatus>) -> Write {
     let of = sighting.object.metadata.resource_version.clone();
     Write::Status { place: sighting.place.clone(), of, status }
 }
@@ -223,7 +223,7 @@ fn without_record(seen: &Seen) -> Next {
     let says = |status: ReservationStatus| {
         let known = original.object.status.as_ref();
         let status = ready_to_write(seen, status, known);
-        let write = status.map(|status| says(original, status));
+        let write = status.map(|status| tell(original, status));
         Next::Write(misplaced_all(seen).into_iter().chain(write).chain(release()).collect())
     };
     let conditions = original.object.conditions();

@@ -7,12 +7,16 @@ use std::sync::{Arc, Mutex};
 
 use rear_store::backup;
 use rear_store::verify::verify_file;
-use rear_testbed::{Etcd, Members, eventually};
+use rear_testbed::{Etcd, Gateway, eventually};
 
 use super::proxy::Proxy;
 use crate::client::Client;
+use crate::listeners::plain;
 use crate::pki::Authority;
 use crate::process::{program, signal, started};
+
+/// After so many entries there is a snapshot.
+pub(crate) const SNAPSHOT_EVERY: u64 = 100;
 
 /// Three brokers, the nodes of etcd, and the ways between them.
 pub(crate) struct Trio {
@@ -42,7 +46,11 @@ impl Trio {
 
     /// With these flags for each of them.
     pub(crate) fn start_with(flags: &[&str]) -> Self {
-        let etcd = Etcd::start(Members::Three).unwrap();
+        Self::on(Etcd::start_apart(&[]).unwrap(), flags)
+    }
+
+    /// On three nodes of etcd.
+    pub(crate) fn on(etcd: Etcd, flags: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let authority = Authority::new();
         let brokers = ["a", "b", "c"].iter().enumerate();
@@ -76,6 +84,11 @@ impl Trio {
     pub(crate) fn cluster(&self, place: usize, name: &str) -> Client {
         let identity = self.authority.cluster(name);
         Client::new(self.brokers[place].address, &self.authority, Some(&identity))
+    }
+
+    /// A node of etcd, asked beside the brokers.
+    pub(crate) fn gateway(&self, node: usize) -> Gateway {
+        Gateway::of(&self.etcd.endpoints()[node])
     }
 
     /// Waits until every broker can decide.
@@ -121,7 +134,13 @@ impl Broker {
     /// Each asks another node first.
     fn new(folder: PathBuf, ways: Vec<Proxy>, place: usize) -> Self {
         let port = free_port();
-        let mut arguments = vec!["--store=etcd".to_owned(), format!("--http-port={port}")];
+        let mut arguments = vec![
+            "--store=etcd".to_owned(),
+            format!("--http-port={port}"),
+            "--etcd-peer-address=127.0.0.1:0".to_owned(),
+            // Often, so that every fault meets some.
+            format!("--etcd-snapshot-every={SNAPSHOT_EVERY}"),
+        ];
         let nodes = (0..ways.len()).map(|next| ways[(place + next) % ways.len()].address);
         arguments.extend(nodes.map(|node| format!("--etcd-endpoints=http://{node}")));
         let address = SocketAddr::from(([127, 0, 0, 1], port));
@@ -157,6 +176,24 @@ impl Broker {
 
     pub(crate) fn ledger(&self) -> PathBuf {
         self.folder.join("data/ledger.redb")
+    }
+
+    /// One of its metrics, in whole numbers; 0 if there is none of this name.
+    pub(crate) fn metric(&self, name: &str) -> u64 {
+        self.measured(name).unwrap_or(0)
+    }
+
+    pub(crate) fn has_metric(&self, name: &str) -> bool {
+        self.measured(name).is_some()
+    }
+
+    fn measured(&self, name: &str) -> Option<u64> {
+        let log = self.log();
+        let listener = log.split("metrics=\"").nth(1).unwrap().split('"').next().unwrap();
+        let (_, text) = plain(listener.parse().unwrap(), "/metrics");
+        let name = format!("rear_broker_{name} ");
+        let value = text.lines().find_map(|line| line.strip_prefix(&name)?.split(' ').next())?;
+        Some(value.split('.').next().unwrap().parse().unwrap())
     }
 
     pub(crate) fn log(&self) -> String {

@@ -5,9 +5,8 @@ use rear_store::records::Table;
 use rear_store::records::head::{open_applied, seal_head};
 use rear_store::shared::{BatchId, Entry, Head, hash_of};
 use rear_store::{Batch, Store, SubmitError};
-use rear_testbed::{Etcd, Members, eventually};
+use rear_testbed::{Etcd, Gateway, Members, eventually};
 
-use super::gateway::{post, put};
 use super::{Place, advertise, end_the_same, node, release, reserve, start};
 use crate::sharing::of_the_next_program;
 
@@ -49,14 +48,14 @@ fn who_asks_while_etcd_is_stopped_is_told_and_all_agree_afterwards() {
 fn an_etcd_that_is_full_grants_nothing_and_says_so() {
     let small = ["--quota-backend-bytes=16777216"];
     let etcd = Etcd::start_with(Members::One, &small).unwrap();
-    let (place, node) = (Place::on(etcd.endpoints()), etcd.endpoints().remove(0));
+    let (place, node) = (Place::on(etcd.endpoints()), Gateway::of(&etcd.endpoints()[0]));
     let a = start(&place, "a");
     advertise(&a, "4");
     a.submit(reserve(1, None)).unwrap();
     let large = vec![7; 512 << 10];
     let mut said = String::new();
     let full = || {
-        said = put(&node, "/full", &large);
+        said = node.put("/full", &large);
         said.contains("space exceeded").then_some(())
     };
     eventually(full).unwrap_or_else(|| panic!("{said}"));
@@ -64,21 +63,9 @@ fn an_etcd_that_is_full_grants_nothing_and_says_so() {
     assert!(matches!(&told, SubmitError::CutOff(why) if why.contains("space exceeded")), "{told}");
     assert_eq!(a.view().counts().reserved, 1, "no half grant");
     // What an operator does.
-    let revision = post(&node, "/v3/kv/range", r#"{"key":"Lw=="}"#);
-    let digits = revision.split(r#""revision":""#).nth(1).unwrap_or_else(|| panic!("{revision}"));
-    let revision = digits.split('"').next().unwrap();
-    let compacted = post(
-        &node,
-        "/v3/kv/compaction",
-        &format!(r#"{{"revision":"{revision}","physical":true}}"#),
-    );
-    assert!(compacted.contains("200 OK"), "{compacted}");
-    post(&node, "/v3/maintenance/defragment", "{}");
-    let alarms = post(&node, "/v3/maintenance/alarm", r#"{"action":"GET"}"#);
-    let member = alarms.split(r#""memberID":""#).nth(1).unwrap_or_else(|| panic!("{alarms}"));
-    let member = member.split('"').next().unwrap();
-    let disarm = format!(r#"{{"action":"DEACTIVATE","memberID":"{member}","alarm":"NOSPACE"}}"#);
-    post(&node, "/v3/maintenance/alarm", &disarm);
+    assert!(node.compact());
+    node.defragment();
+    node.disarm();
     eventually(|| a.submit(reserve(3, None)).ok()).unwrap();
     let b = start(&place, "b");
     end_the_same(&[&a, &b]);
@@ -92,7 +79,7 @@ fn an_older_state_of_etcd_is_noticed_and_nothing_is_granted() {
     advertise(&a, "4");
     let old = seal_head(&applied(&a)).unwrap();
     a.submit(reserve(1, None)).unwrap();
-    put(&node(), &format!("{}/head", place.options.prefix), &old);
+    drop(Gateway::of(&node()).put(&format!("{}/head", place.options.prefix), &old));
     let told = eventually(|| match a.submit(reserve(2, None)) {
         Err(SubmitError::CutOff(why)) => Some(why),
         _ => None,
@@ -120,9 +107,34 @@ fn a_broker_that_meets_an_entry_of_a_newer_one_stops_and_changes_nothing() {
     let after = Head { hash: hash_of(&bytes), ..after };
     let (incarnation, number) = (batch.position.incarnation, batch.position.number);
     let key = format!("{}/entries/{incarnation:020}/{number:020}", place.options.prefix);
-    put(&node(), &key, &bytes);
-    put(&node(), &format!("{}/head", place.options.prefix), &seal_head(&after).unwrap());
+    drop(Gateway::of(&node()).put(&key, &bytes));
+    let head = format!("{}/head", place.options.prefix);
+    drop(Gateway::of(&node()).put(&head, &seal_head(&after).unwrap()));
     let why = eventually(|| a.failure()).unwrap();
     assert!(why.contains("newer version of this program"), "{why}");
     assert_eq!(applied(&a).position, before.position);
+}
+
+#[test]
+fn what_another_broker_cannot_read_is_not_written() {
+    let place = Place::new();
+    let a = start(&place, "a");
+    advertise(&a, "4");
+    // One that reads less than anything this program writes.
+    let gateway = Gateway::of(&node());
+    let older = format!("{}/brokers/{:032x}", place.options.prefix, 99);
+    drop(gateway.put(&older, &[0, 0]));
+    let mut number = 10;
+    let told = eventually(|| {
+        number += 1;
+        // Until it has looked again who is there, it goes on.
+        a.submit(reserve(number, None)).and_then(|_| a.submit(release(number))).err()
+    });
+    let told = told.unwrap().to_string();
+    assert!(told.contains("reads entries up to shape 0 only"), "{told}");
+    // Once it is gone, everything goes on, in the newest shape that all can read.
+    gateway.remove(&older);
+    eventually(|| a.submit(reserve(2, None)).ok()).unwrap();
+    let b = start(&place, "b");
+    end_the_same(&[&a, &b]);
 }
