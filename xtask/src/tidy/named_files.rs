@@ -54,7 +54,7 @@ fn named(is_map: bool, text: &str) -> Vec<(usize, String)> {
 /// Code, or a path from the root; neither patterns nor placeholders.
 fn is_file_name(span: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-{},".contains(c);
-    let is_rust = span.ends_with(".rs") && span.len() > ".rs".len();
+    let is_rust = span.strip_suffix(".rs").is_some_and(|name| !name.is_empty());
     span.chars().all(plain)
         && (is_rust || is_below_root(span))
         && !has_placeholder(span)
