@@ -53,7 +53,7 @@ pub struct DoorRecord {
 /// Variants are numbered by their order: new ones go to the end, with a new schema.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum CommandRecord {
-    Reserve { id: u128, ask: AskRecord, key: Option<String>, by: ActorRecord },
+    Reserve { id: u128, ask: Box<AskRecord>, key: Option<String>, by: ActorRecord },
     Release { id: u128, by: ActorRecord },
 }
 
@@ -141,7 +141,7 @@ fn record(command: &Command) -> Option<CommandRecord> {
     Some(match command {
         Command::Reserve { id, ask, key, by } => CommandRecord::Reserve {
             id: id.to_bits(),
-            ask: (&**ask).into(),
+            ask: Box::new((&**ask).into()),
             key: key.as_ref().map(|key| key.as_str().to_owned()),
             by: by.into(),
         },
@@ -164,7 +164,7 @@ fn command(record: CommandRecord) -> Result<Command, InvalidField> {
     Ok(match record {
         CommandRecord::Reserve { id: bits, ask, key, by } => Command::Reserve {
             id: id(bits),
-            ask: Box::new(ask.try_into()?),
+            ask: Box::new((*ask).try_into()?),
             key: key.map(|key| key.parse()).transpose().map_err(|_| InvalidField("key"))?,
             by: actor(by)?,
         },

@@ -207,7 +207,7 @@ impl Writer {
             }
             _ => false,
         });
-        let ids: Vec<_> = there.commands.into_iter().filter_map(reserved).collect();
+        let ids: Vec<_> = there.commands.iter().filter_map(reserved).collect();
         let waiting = there.callers.into_iter().zip(ids).map(|(Caller { reply, .. }, id)| {
             Waiting { reply, decided: Ok(Subject::Reservation(id)) }
         });
@@ -220,9 +220,9 @@ impl Writer {
     }
 }
 
-fn reserved(command: Command) -> Option<ReservationId> {
+fn reserved(command: &Command) -> Option<ReservationId> {
     match command {
-        Command::Reserve { id, .. } => Some(id),
+        Command::Reserve { id, .. } => Some(*id),
         _ => None,
     }
 }
