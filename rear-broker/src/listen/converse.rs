@@ -66,17 +66,16 @@ pub(super) async fn converse<C, F>(
         () = too_old => None,
         () = stopped(&mut stopping) => None,
     };
-    let ended = match ended {
-        Some(ended) => ended,
-        None => {
-            serving.as_mut().graceful_shutdown();
-            let last = tokio::select! {
-                last = timeout(LAST_ANSWERS, serving) => last,
-                () = taker.taking.over() => return debug!(%address, "answers were not taken"),
-            };
-            let Ok(ended) = last else { return debug!(%address, "the last answers took too long") };
-            ended
-        }
+    let ended = if let Some(ended) = ended {
+        ended
+    } else {
+        serving.as_mut().graceful_shutdown();
+        let last = tokio::select! {
+            last = timeout(LAST_ANSWERS, serving) => last,
+            () = taker.taking.over() => return debug!(%address, "answers were not taken"),
+        };
+        let Ok(ended) = last else { return debug!(%address, "the last answers took too long") };
+        ended
     };
     if let Err(error) = ended {
         debug!(%address, %error, "the connection ended");

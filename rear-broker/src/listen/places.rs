@@ -17,9 +17,11 @@ const LAST: usize = 4;
 pub struct Places {
     free: Arc<Semaphore>,
     last: usize,
-    /// By the name in the certificate; those without one share a place in it.
-    callers: Mutex<HashMap<Option<ClusterId>, usize>>,
+    callers: Mutex<HashMap<Holder, usize>>,
 }
+
+/// The name in a certificate; those without one count together.
+type Holder = Option<ClusterId>;
 
 /// A place that a connection has.
 #[derive(Debug)]
@@ -27,7 +29,8 @@ pub(super) struct Place {
     places: Arc<Places>,
     _free: OwnedSemaphorePermit,
     /// Who has it, once that is known.
-    caller: Option<Option<ClusterId>>,
+    #[expect(clippy::option_option, reason = "not known yet is another thing than without a name")]
+    caller: Option<Holder>,
 }
 
 impl Places {
@@ -44,7 +47,7 @@ impl Places {
         Some(Place { places: self.clone(), _free: free, caller: None })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Option<ClusterId>, usize>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Holder, usize>> {
         self.callers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -119,7 +119,7 @@ impl<'a> Soaked<'a> {
     pub(super) async fn happen(&mut self, happening: Happening) -> Result<(), Trouble> {
         match happening {
             Happening::Kill { away } => self.kill(away).await?,
-            Happening::Stop => self.stop().await?,
+            Happening::Stop => self.stop()?,
             Happening::Rotate => self.rotate().await?,
             Happening::Look => {}
             Happening::Backup => self.back_up()?,
@@ -139,7 +139,7 @@ impl<'a> Soaked<'a> {
         self.start_again()
     }
 
-    async fn stop(&mut self) -> Result<(), Trouble> {
+    fn stop(&mut self) -> Result<(), Trouble> {
         self.is_about_to_end()?;
         let ended = tokio::task::block_in_place(|| self.broker.stop())?;
         self.outcome

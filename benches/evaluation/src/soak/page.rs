@@ -63,7 +63,7 @@ fn page(record: &Record) -> String {
         "\nBroken:\n\n"
     };
     for broken in &outcome.broken {
-        text += &format!("- {broken}\n");
+        text.extend(["- ", broken, "\n"]);
     }
     text += &growth(record);
     text
