@@ -12,10 +12,10 @@ pub fn check(bytes: &[u8]) {
         assert!(cluster.certificate_authority.is_none() && cluster.other.is_empty());
     }
     for named in &used.auth_infos {
-        let user = named.auth_info.as_ref().expect("each has its user");
-        assert!(user.exec.is_none() && user.auth_provider.is_none() && user.other.is_empty());
-        assert!(user.token_file.is_none() && user.client_certificate.is_none());
-        assert!(user.client_key.is_none());
+        let who = named.auth_info.as_ref().expect("each has its user");
+        assert!(who.exec.is_none() && who.auth_provider.is_none() && who.other.is_empty());
+        assert!(who.token_file.is_none() && who.client_certificate.is_none());
+        assert!(who.client_key.is_none());
     }
     let written = serde_json::to_string(&used).expect("it can be written");
     let again = rear_agent::liqo::checked(&written).expect("what is used can be used again");

@@ -23,7 +23,7 @@ pub(crate) fn sources() -> impl Iterator<Item = (PathBuf, String)> {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             if path.is_dir() && name != "target" && !name.starts_with('.') {
                 folders.push(path);
-            } else if name.ends_with(".rs") {
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
                 files.push(path);
             }
         }

@@ -59,8 +59,9 @@ fn whatever_they_run_is_there() {
         for command in commands(&workflow).into_iter().filter(|command| !command.is_empty()) {
             let words: Vec<_> = command.split_whitespace().collect();
             match words[..] {
-                ["rustup" | "sudo", ..] | ["cargo", "xtask" | "install" | "deny", ..] => {}
-                ["cargo", "fuzz", "run", "${{", "matrix.target", "}}", ..] => {}
+                ["rustup" | "sudo", ..]
+                | ["cargo", "xtask" | "install" | "deny", ..]
+                | ["cargo", "fuzz", "run", "${{", "matrix.target", "}}", ..] => {}
                 [script] => {
                     let rights = fs::metadata(root().join(script)).unwrap().permissions();
                     assert_eq!(rights.mode() & 0o111, 0o111, "{name}: {script} cannot be run");

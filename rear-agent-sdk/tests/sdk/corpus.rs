@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 #[path = "../../../fuzz/surface/src/streams.rs"]
+#[allow(unreachable_pub, reason = "the fuzzer calls it from another crate")]
 mod streams;
 
 #[test]

@@ -6,8 +6,10 @@ use std::fs;
 use std::path::Path;
 
 #[path = "../../../fuzz/surface/src/kubeconfigs.rs"]
+#[allow(unreachable_pub, reason = "the fuzzer calls it from another crate")]
 mod kubeconfigs;
 #[path = "../../../fuzz/surface/src/resources.rs"]
+#[allow(unreachable_pub, reason = "the fuzzer calls it from another crate")]
 mod resources;
 
 /// Every input of a target; there must be one.

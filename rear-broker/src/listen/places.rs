@@ -29,7 +29,6 @@ pub(super) struct Place {
     places: Arc<Places>,
     _free: OwnedSemaphorePermit,
     /// Who has it, once that is known.
-    #[expect(clippy::option_option, reason = "not known yet is another thing than without a name")]
     caller: Option<Holder>,
 }
 

@@ -4,10 +4,13 @@ use std::fs;
 use std::path::Path;
 
 #[path = "../../../fuzz/surface/src/configuration.rs"]
+#[allow(unreachable_pub, reason = "the fuzzer calls it from another crate")]
 mod configuration;
 #[path = "../../../fuzz/surface/src/identities.rs"]
+#[allow(unreachable_pub, reason = "the fuzzer calls it from another crate")]
 mod identities;
 #[path = "../../../fuzz/surface/src/requests.rs"]
+#[allow(unreachable_pub, reason = "the fuzzer calls it from another crate")]
 mod requests;
 
 /// Every input of a target; there must be one.

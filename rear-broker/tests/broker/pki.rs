@@ -72,7 +72,7 @@ impl Authority {
     }
 
     /// The certificate of a node of etcd, which is its own client as well.
-    #[cfg(feature = "etcd-tests")]
+    #[allow(dead_code, reason = "few tests have a node of etcd")]
     pub(crate) fn node(&self) -> Identity {
         let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
         params.subject_alt_names.push(SanType::IpAddress("127.0.0.1".parse().unwrap()));

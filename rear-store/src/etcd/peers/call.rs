@@ -44,28 +44,24 @@ impl Caller {
         let kept = self.connection.take().filter(|(to, _)| *to == broker);
         let mut stream = match kept {
             Some((_, stream)) => stream,
-            None => match timeout(ANSWER, connect(door)).await {
-                Ok(Ok(stream)) => stream,
-                Ok(Err(_)) | Err(_) => {
+            None => {
+                let Ok(Ok(stream)) = timeout(ANSWER, connect(door)).await else {
                     self.silent = Some((broker, Instant::now()));
                     return Called::NotSent;
-                }
-            },
+                };
+                stream
+            }
         };
         let asked = async {
             send(&mut stream, message).await?;
             receive(&mut stream).await
         };
-        match timeout(ANSWER, asked).await {
-            Ok(Ok(answer)) => {
-                self.connection = Some((broker, stream));
-                Called::Answered(answer)
-            }
-            Ok(Err(_)) | Err(_) => {
-                self.silent = Some((broker, Instant::now()));
-                Called::Unheard
-            }
-        }
+        let Ok(Ok(answer)) = timeout(ANSWER, asked).await else {
+            self.silent = Some((broker, Instant::now()));
+            return Called::Unheard;
+        };
+        self.connection = Some((broker, stream));
+        Called::Answered(answer)
     }
 }
 
