@@ -6,8 +6,8 @@ use std::thread;
 
 use serde_json::json;
 
-use super::listeners::plain;
 use super::process::Broker;
+use super::process::plain;
 use super::tools::{advertise, advertisement, id_of, request, reserve};
 
 pub(crate) fn scrape(broker: &Broker) -> String {

@@ -3,18 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use super::process::Broker;
-
-/// What a listener without TLS answers: status and head, and the body.
-pub(crate) fn plain(address: SocketAddr, path: &str) -> (String, String) {
-    let mut stream = TcpStream::connect(address).unwrap();
-    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    (head.to_lowercase(), body.to_owned())
-}
+use super::process::{Broker, plain};
 
 #[test]
 fn the_probes_answer_without_tls_and_nothing_else_is_there() {

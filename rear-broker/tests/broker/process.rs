@@ -1,7 +1,7 @@
 //! A broker in a process of its own, which ends with its test.
 
-use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
@@ -178,4 +178,16 @@ pub(crate) fn started(command: &mut Command) -> (Child, SocketAddr, Arc<Mutex<St
 fn address_in(line: &str) -> Option<String> {
     let rest = line.split("address=").nth(1).or_else(|| line.split("\"address\":\"").nth(1))?;
     rest.split([' ', '"']).next().map(str::to_owned)
+}
+
+/// What a listener without TLS answers: status and head, and the body.
+#[allow(dead_code, reason = "not every test that has processes asks without TLS")]
+pub(crate) fn plain(address: SocketAddr, path: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.to_lowercase(), body.to_owned())
 }

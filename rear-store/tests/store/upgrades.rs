@@ -52,7 +52,9 @@ fn sparse(bytes: &[u8]) -> String {
             write!(text, "\n{} ", number * BLOCK).unwrap();
         }
         end = number + 1;
-        block.iter().for_each(|byte| write!(text, "{byte:02x}").unwrap());
+        for byte in block {
+            write!(text, "{byte:02x}").unwrap();
+        }
     }
     text.push('\n');
     text

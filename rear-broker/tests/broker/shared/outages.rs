@@ -6,6 +6,8 @@
 //! cargo test -p rear-broker --features etcd-tests --test broker -- shared::outages --nocapture
 //! ```
 
+#![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "what it measures is printed")]
+
 use std::time::Instant;
 
 use rear_testbed::eventually;

@@ -11,9 +11,8 @@ use rear_testbed::{Etcd, Gateway, eventually};
 
 use super::proxy::Proxy;
 use crate::client::Client;
-use crate::listeners::plain;
 use crate::pki::Authority;
-use crate::process::{program, signal, started};
+use crate::process::{plain, program, signal, started};
 
 /// After so many entries there is a snapshot.
 pub(crate) const SNAPSHOT_EVERY: u64 = 100;

@@ -42,15 +42,14 @@ impl Caller {
             return Called::NotSent;
         }
         let kept = self.connection.take().filter(|(to, _)| *to == broker);
-        let mut stream = match kept {
-            Some((_, stream)) => stream,
-            None => {
-                let Ok(Ok(stream)) = timeout(ANSWER, connect(door)).await else {
-                    self.silent = Some((broker, Instant::now()));
-                    return Called::NotSent;
-                };
-                stream
-            }
+        let mut stream = if let Some((_, stream)) = kept {
+            stream
+        } else {
+            let Ok(Ok(stream)) = timeout(ANSWER, connect(door)).await else {
+                self.silent = Some((broker, Instant::now()));
+                return Called::NotSent;
+            };
+            stream
         };
         let asked = async {
             send(&mut stream, message).await?;

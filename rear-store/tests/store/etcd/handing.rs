@@ -54,7 +54,9 @@ fn what_is_handed_over_is_decided_once_and_answered_where_it_was_asked() {
             })
         })
         .collect();
-    callers.into_iter().for_each(|caller| caller.join().unwrap());
+    for caller in callers {
+        caller.join().unwrap();
+    }
     let counted: Vec<_> = stores.iter().map(|store| store.meters().read()).collect();
     assert!(counted.iter().any(|counted| counted.handed_over > 0), "{counted:?}");
     let granted: u64 = counted.iter().map(|counted| counted.granted).sum();
