@@ -171,7 +171,7 @@ fn the_page_about_the_api_has_the_limits_that_are_there() {
         format!("| a handshake | {} s |", HANDSHAKE_DEADLINE.as_secs()),
         format!("| a silent connection | {} min |", IDLE_DEADLINE.as_secs() / 60),
         format!("| a connection | {} h |", MAX_CONNECTION_AGE.as_secs() / 3600),
-        format!("| connections | {} |", thousands(MAX_CONNECTIONS)),
+        format!("| connections | {}", thousands(MAX_CONNECTIONS)),
         format!("| requests at once on an HTTP/2 connection | {MAX_STREAMS};"),
         format!("| event streams | {MAX_EVENT_STREAMS} for a caller |"),
         format!("| instructions in one answer | {} |", thousands(MAX_INSTRUCTIONS)),
