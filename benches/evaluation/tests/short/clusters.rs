@@ -1,6 +1,6 @@
 //! The tests that need API servers and etcd.
 
-use super::{process, short};
+use super::{process, programs, short};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_kubernetes_agent_tells_both_clusters() {
@@ -15,7 +15,8 @@ async fn the_kubernetes_agent_tells_both_clusters() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_put_on_etcd_is_a_version_of_its_key() {
-    // As the suite of brokers that share a ledger builds it.
+    // The broker of the other tests first: this one takes its place. Features as in the suite of brokers that share a ledger.
+    programs();
     process::built(&[
         "--package",
         "rear-broker",
