@@ -21,7 +21,7 @@ async fn every_put_on_etcd_is_a_version_of_its_key() {
         "--package",
         "rear-broker",
         "--features",
-        "etcd-tests",
+        "clusters,etcd-tests",
         "--bin",
         "rear-broker",
     ]);
