@@ -292,6 +292,11 @@ impl Journal for EtcdJournal {
         }
         self.look_first()?;
         let before = self.hub.applied();
+        // Before anything is on its way: what is in etcd cannot be taken back.
+        if before.position.next() != Some(batch.position) {
+            let (last, found) = (before.position, batch.position);
+            return Err(JournalError::OutOfOrder { last, found });
+        }
         self.sequence += 1;
         let id = BatchId { broker: self.broker, sequence: self.sequence };
         let sealed = Entry::seal_for(self.hub.schema(), &before, id, batch);
