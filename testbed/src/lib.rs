@@ -33,6 +33,7 @@
 pub mod artifacts;
 #[cfg(feature = "harness")]
 mod harness;
+pub mod programs;
 
 #[cfg(feature = "harness")]
 pub use harness::*;

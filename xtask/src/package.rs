@@ -9,36 +9,36 @@ use crate::invocation::Invocation;
 use crate::tools::{self, CARGO_DEB, DPKG_DEV};
 
 /// What is packaged; the agent comes as an image.
-const PROGRAMS: [&str; 2] = [BROKER, "rearctl"];
-
-const BROKER: &str = "rear-broker";
+const PROGRAMS: [&str; 2] = ["rear-broker", "rearctl"];
 
 const SHELLS: [&str; 3] = ["bash", "fish", "zsh"];
 
 /// How the programs are built, and where that and the packages are below the target folder.
 struct Way {
-    build: &'static str,
+    builds: &'static [&'static str],
     built: &'static str,
     deb: &'static str,
     packages: &'static str,
-    /// What else the broker has; tests of packages need nothing of it.
-    broker_features: &'static str,
 }
 
 const RELEASE: Way = Way {
-    build: "cargo build --locked --release",
+    builds: &[
+        "cargo build --locked --release --package rear-broker --bin rear-broker --features etcd",
+        "cargo build --locked --release --package rearctl --bin rearctl",
+    ],
     built: "release",
     deb: "cargo deb --locked --no-build",
     packages: "debian",
-    broker_features: " --features etcd",
 };
 
 const AS_TESTS: Way = Way {
-    build: "cargo build --locked --profile test",
+    // With any example, cargo chooses the features of dependencies as it does for tests, which are there already.
+    builds: &[
+        "cargo build --locked --profile test --all-features --bin rear-broker --bin rearctl --example place",
+    ],
     built: "debug",
     deb: "cargo deb --locked --no-build --profile dev --fast",
     packages: "debian-as-tests",
-    broker_features: "",
 };
 
 pub(crate) fn run(root: &Path, as_tests: bool) -> Result<(), Failed> {
@@ -49,10 +49,10 @@ pub(crate) fn run(root: &Path, as_tests: bool) -> Result<(), Failed> {
     let way = if as_tests { AS_TESTS } else { RELEASE };
     let target = target(root);
     let (built, packages) = (target.join(way.built), target.join(way.packages));
+    for build in way.builds {
+        Invocation::new(build).run(root)?;
+    }
     for program in PROGRAMS {
-        let features = if program == BROKER { way.broker_features } else { "" };
-        let line = format!("{} --package {program} --bin {program}{features}", way.build);
-        Invocation::new(&line).run(root)?;
         write_pages(root, &built, program)?;
         let output = ["--output".to_owned(), format!("{}/", packages.display())];
         Invocation::new(&format!("{} --package {program}", way.deb)).with(&output).run(root)?;

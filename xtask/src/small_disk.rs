@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use crate::invocation::Invocation;
-use crate::suites::broker_tests;
+use crate::suites;
 
 /// Makes a small file system and runs a command on it.
 const SCRIPT: &str = "sh xtask/small-disk.sh";
 
 fn tests() -> [String; 2] {
-    let store = "cargo test --locked --package rear-store --features small-disk --test small_disk";
-    [store.to_owned(), broker_tests("failing_disks::")]
+    [suites::tests("small_disk", ""), suites::tests("broker", "failing_disks::")]
 }
 
 pub(crate) fn requirement(root: &Path) -> Result<(), String> {

@@ -11,8 +11,7 @@ use crate::invocation::Invocation;
 use crate::small_disk;
 use crate::testbed;
 use crate::tools::{
-    self, CHROMEDRIVER, CHROMIUM, CURL, FAKETIME, IP, OPENSSL, PROMTOOL, PROTOC, PROTOC_TYPES,
-    SYSTEMD_ANALYZE,
+    self, CHROMEDRIVER, CHROMIUM, CURL, FAKETIME, IP, OPENSSL, PROMTOOL, SYSTEMD_ANALYZE,
 };
 
 /// A set of tests that passes or fails as one.
@@ -45,41 +44,49 @@ pub(crate) const ALL: &[Suite] = &[
         name: "example",
         shows: "the engine places a reservation as a library user would",
         requirement: rust_alone,
-        commands: |_| {
-            one_command("cargo run --locked --quiet --package rear-engine --example place")
-        },
+        commands: |_| one_command("cargo run --locked --quiet --profile test --example place"),
     },
     Suite {
         name: "clients",
         shows: "curl and openssl get from the broker what they expect",
-        requirement: |root| tools::require(root, &[&CURL, &OPENSSL]),
-        commands: |_| one_command(&broker_tests("authority development upkeep curl sessions")),
+        requirement: |root| tools::require_for_all_features(root, &[&CURL, &OPENSSL]),
+        commands: |_| {
+            one_command(&tests("broker", "authority:: development:: upkeep:: curl:: sessions::"))
+        },
     },
     Suite {
         name: "browser",
         shows: "the dashboard shows what happens, to everyone, in a real browser",
         requirement: |root| {
-            tools::require(root, &[&CHROMIUM, &CHROMEDRIVER, &CURL])?;
+            tools::require_for_all_features(root, &[&CHROMIUM, &CHROMEDRIVER, &CURL])?;
             axe::is_there(root)
         },
-        commands: |_| one_command(&broker_tests("dashboard::")),
+        commands: |_| one_command(&tests("broker", "dashboard::")),
     },
     Suite {
         name: "operations",
         shows: "systemd accepts the broker's unit, promtool its metrics; a clock at 1970 is told",
-        requirement: |root| tools::require(root, &[&SYSTEMD_ANALYZE, &PROMTOOL, &FAKETIME]),
-        commands: |_| one_command(&broker_tests("operators::")),
+        requirement: |root| {
+            tools::require_for_all_features(root, &[&SYSTEMD_ANALYZE, &PROMTOOL, &FAKETIME])
+        },
+        commands: |_| one_command(&tests("broker", "operators::")),
     },
     Suite {
         name: "crowd",
         shows: "ten thousand idle connections cost the broker at most 32 KiB each",
-        requirement: many_files,
-        commands: |_| one_command(&broker_tests("crowd::")),
+        requirement: |root| {
+            tools::require_for_all_features(root, &[])?;
+            many_files(root)
+        },
+        commands: |_| one_command(&tests("broker", "crowd::")),
     },
     Suite {
         name: "small-disk",
         shows: "a full disk loses nothing that was acknowledged",
-        requirement: small_disk::requirement,
+        requirement: |root| {
+            tools::require_for_all_features(root, &[])?;
+            small_disk::requirement(root)
+        },
         commands: small_disk::commands,
     },
     Suite {
@@ -88,23 +95,27 @@ pub(crate) const ALL: &[Suite] = &[
         requirement: rust_alone,
         commands: |_| {
             // As tests are built: an optimised build of everything takes longer than the rest together.
-            one_command("cargo test --locked --package rear-benches --benches -- --test")
+            one_command("cargo test --locked --workspace --bench * -- --test")
         },
     },
     Suite {
         name: "evaluation",
         shows: "every test of the evaluation, in seconds: counts and invariants hold",
         requirement: rust_alone,
-        commands: |_| one_command(&evaluation_tests("--skip clusters::")),
+        commands: |_| {
+            one_command(
+                "cargo test --locked --workspace --features rear-evaluation/short --test short -- --test-threads 1",
+            )
+        },
     },
     Suite {
         name: "evaluation-clusters",
         shows: "the evaluation of the Kubernetes agent, beside etcd and on it, in seconds",
         requirement: |root| {
-            tools::require(root, &[&PROTOC, &PROTOC_TYPES])?;
+            tools::require_for_all_features(root, &[])?;
             testbed::api_server_is_there(root)
         },
-        commands: |_| one_command(&evaluation_tests("clusters::")),
+        commands: |_| one_command(&tests("short", "--test-threads 1 clusters::")),
     },
     Suite {
         name: "fuzz-corpus",
@@ -115,133 +126,108 @@ pub(crate) const ALL: &[Suite] = &[
     Suite {
         name: "api-servers",
         shows: "real API servers and etcd for tests: apart, killed, restarted, nothing left",
-        requirement: testbed::api_server_is_there,
-        commands: |_| one_command(&testbed_tests("--skip whole_clusters::")),
+        requirement: |root| {
+            tools::require_for_all_features(root, &[])?;
+            testbed::api_server_is_there(root)
+        },
+        commands: |_| one_command(&tests("clusters", "--skip whole_clusters::")),
     },
     Suite {
         name: "whole-clusters",
         shows: "whole clusters for tests: the pods of a Deployment are scheduled and run",
-        requirement: testbed::cluster_is_there,
-        commands: |_| one_command(&testbed_tests("whole_clusters::")),
+        requirement: |root| {
+            tools::require_for_all_features(root, &[])?;
+            testbed::cluster_is_there(root)
+        },
+        commands: |_| one_command(&tests("clusters", "whole_clusters::")),
     },
     Suite {
         name: "resources",
         shows: "the broker's Kubernetes interface on real API servers: manifests, both sides, kills",
-        requirement: testbed::api_server_is_there,
-        commands: |_| {
-            one_command(
-                "cargo test --locked --package rear-broker --features clusters,failpoints --test resources",
-            )
+        requirement: |root| {
+            tools::require_for_all_features(root, &[])?;
+            testbed::api_server_is_there(root)
         },
+        commands: |_| one_command(&tests("resources", "--skip shared::")),
     },
     Suite {
         name: "agent",
         shows: "the Kubernetes agent on real API servers: requests, promises, peering, kills",
-        requirement: testbed::api_server_with_definitions_is_there,
-        commands: |_| {
-            one_command(
-                "cargo test --locked --package rear-agent --features clusters,failpoints \
-                 --test clusters",
-            )
+        requirement: |root| {
+            tools::require_for_all_features(root, &[])?;
+            testbed::api_server_with_definitions_is_there(root)
         },
+        commands: |_| one_command(&tests("agent", "")),
     },
     Suite {
         name: "shared-ledger",
         shows: "three brokers on three nodes of etcd: killed, stopped, cut off, full; nothing is granted twice; one works on the resources",
         requirement: |root| {
-            tools::require(root, &[&PROTOC, &PROTOC_TYPES, &FAKETIME])?;
+            tools::require_for_all_features(root, &[&FAKETIME])?;
             testbed::api_server_is_there(root)
         },
         commands: |_| {
             Ok(vec![
-                Invocation::new(
-                    "cargo test --locked --package rear-store --features etcd-tests --test store -- \
-                     etcd:: journals:: machines::",
-                ),
-                Invocation::new(
-                    "cargo test --locked --package rear-broker --features clusters,etcd-tests --test broker -- \
-                     shared::",
-                ),
-                Invocation::new(
-                    "cargo test --locked --package rear-broker --features clusters,etcd-tests --test resources -- \
-                     shared::",
-                ),
+                Invocation::new(&tests("store", "etcd:: journals:: machines::")),
+                Invocation::new(&tests("broker", "shared::")),
+                Invocation::new(&tests("resources", "shared::")),
             ])
         },
     },
     Suite {
         name: "packages",
         shows: "packages and images install, start, upgrade and go, in a small Debian of their own",
-        requirement: base_system::requirement,
+        requirement: |root| {
+            tools::require_for_all_features(root, &[])?;
+            base_system::requirement(root)
+        },
         commands: |_| {
             Ok(vec![
                 Invocation::new("cargo xtask package --as-tests"),
-                Invocation::new(&packaging_tests("debian:: images::")),
+                Invocation::new(&tests("packaging", "debian:: images::")),
             ])
         },
     },
     Suite {
         name: "charts",
         shows: "the Helm charts render, validate their values, and are what the manifests are",
-        requirement: testbed::helm_is_there,
-        commands: |_| one_command(&packaging_tests("charts::")),
+        requirement: |root| {
+            tools::require_for_all_features(root, &[])?;
+            testbed::helm_is_there(root)
+        },
+        commands: |_| one_command(&tests("packaging", "charts::")),
     },
     Suite {
         name: "monitoring",
         shows: "alert rules fire when they should; dashboards ask for metrics that exist",
-        requirement: |root| tools::require(root, &[&PROMTOOL, &CURL]),
-        commands: |_| one_command(&packaging_tests("watching::")),
+        requirement: |root| tools::require_for_all_features(root, &[&PROMTOOL, &CURL]),
+        commands: |_| one_command(&tests("packaging", "watching::")),
     },
     Suite {
         name: "tutorials",
         shows: "every command of the tutorials does what they say",
         requirement: |root| {
-            tools::require(root, &[&IP, &CURL])?;
+            tools::require_for_all_features(root, &[&IP, &CURL])?;
             testbed::cluster_is_there(root)
         },
-        commands: |_| one_command(&packaging_tests("tutorials::")),
+        commands: |_| one_command(&tests("packaging", "tutorials::")),
     },
     Suite {
         name: "how-tos",
         shows: "every command of the how-tos does what they say; thirty mistakes have their messages",
         requirement: |root| {
-            tools::require(root, &[&IP, &CURL, &FAKETIME, &PROMTOOL])?;
+            tools::require_for_all_features(root, &[&IP, &CURL, &FAKETIME, &PROMTOOL])?;
             testbed::cluster_is_there(root)?;
             small_disk::requirement(root)
         },
-        commands: |_| one_command(&packaging_tests("how_tos:: mistakes::")),
+        commands: |_| one_command(&tests("packaging", "how_tos:: mistakes::")),
     },
 ];
 
-/// The broker's tests, as far as the filter lets them through. Always with the same features, which only say what is
-/// compiled of the tests: so the suites share one build.
-pub(crate) fn broker_tests(filter: &str) -> String {
-    let features = "browser,clients,crowd,operations,small-disk";
-    format!(
-        "cargo test --locked --package rear-broker --features {features} --test broker -- {filter}"
-    )
-}
-
-/// The tests of what is installed and read, as far as the filter lets them through.
-fn packaging_tests(filter: &str) -> String {
-    format!(
-        "cargo test --locked --package rear-packaging --features tools --test packaging -- {filter}"
-    )
-}
-
-/// The testbed's tests on servers, which are one binary, as far as the filter lets them through.
-fn testbed_tests(filter: &str) -> String {
-    format!(
-        "cargo test --locked --package rear-testbed --features clusters --test clusters -- {filter}"
-    )
-}
-
-/// The short versions of the evaluation's tests, as far as the filter lets them through. One after the other: each starts
-/// brokers and many callers.
-fn evaluation_tests(filter: &str) -> String {
-    format!(
-        "cargo test --locked --package rear-evaluation --features clusters --test short -- --test-threads 1 {filter}"
-    )
+/// Tests of a crate, as far as the filter lets them through. Always with all features of the whole workspace, so that all suites
+/// share one build.
+pub(crate) fn tests(name: &str, filter: &str) -> String {
+    format!("cargo test --locked --workspace --all-features --test {name} -- {filter}")
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the type that every requirement has")]

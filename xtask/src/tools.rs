@@ -305,6 +305,12 @@ fn numbers(word: &str) -> Option<Vec<u32>> {
     word.split('.').map(|part| part.parse().ok()).collect()
 }
 
+/// Succeeds when everything with all features can be built, and these tools are there.
+pub(crate) fn require_for_all_features(root: &Path, tools: &[&Tool]) -> Result<(), String> {
+    require(root, &[&PROTOC, &PROTOC_TYPES])?;
+    require(root, tools)
+}
+
 /// Succeeds when all the tools are there; otherwise names the first missing one and the remedy.
 pub(crate) fn require(root: &Path, tools: &[&Tool]) -> Result<(), String> {
     match tools.iter().find(|tool| !tool.is_present(root)) {

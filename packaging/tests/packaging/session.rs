@@ -1,8 +1,7 @@
 //! Types the commands of a document into a shell, as a reader would, and looks at what is printed.
 //!
-//! The reader's checkout is a folder of links to the project, so that nothing is written into it. `cargo` there does what it
-//! is told with the profile of tests in the place of `release`, and `target/release` is where those programs are: an optimised build
-//! would take longer than everything else. The network is the session's own, so that ports are free; so are the processes, and `/etc` and `/var` are layers over
+//! The reader's checkout is a folder of links to the project, so that nothing is written into it. `cargo` there is `cargo.sh`,
+//! and `target/release` is where the programs of tests are. The network is the session's own, so that ports are free; so are the processes, and `/etc` and `/var` are layers over
 //! those of the machine, so that documents can use the places that their readers will use.
 
 use std::fs;
@@ -26,8 +25,6 @@ use super::tree::{root, text};
 
 /// A command that prints nothing for so long is stuck.
 const SILENCE: Duration = Duration::from_mins(10);
-/// The variable in which a session has the folder of real servers.
-const SERVERS: &str = "SERVERS";
 /// Ends what one block prints.
 const MARK: &str = "--- the block has ended ---";
 /// What a block prints that should have failed, and has not.
@@ -116,7 +113,10 @@ impl Session {
             .env("HOME", &home)
             .env("XDG_CACHE_HOME", home.join(".cache"))
             .env("XDG_CONFIG_HOME", home.join(".config"))
-            .env(SERVERS, servers())
+            .env("SERVERS", servers())
+            .env("PROJECT", root())
+            .env("PROGRAMS", programs::folder())
+            .env("CARGO_ITSELF", env!("CARGO"))
             // The broker warns of variables that look like keys and are none.
             .env_remove(CACHE_VARIABLE)
             .env("PATH", path(checkout.path()))
@@ -269,15 +269,8 @@ fn checkout() -> TempDir {
     folder
 }
 
-/// Cargo in the project itself, with the profile of tests in the place of `release`.
 fn write_cargo(file: &Path) {
-    let script = format!(
-        "#!/bin/bash\ncd '{}'\nexport {CACHE_VARIABLE}=\"${SERVERS}\"\nwords=()\nfor word; do\n  case $word in\n    --release) words+=(--profile test);;\n\
-         \x20   *) words+=(\"$word\");;\n  esac\ndone\nexec '{}' \"${{words[@]}}\"\n",
-        root().display(),
-        env!("CARGO"),
-    );
-    fs::write(file, script).unwrap();
+    fs::write(file, include_str!("cargo.sh")).unwrap();
     fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
 }
 

@@ -9,10 +9,10 @@ use rear_agent_sdk::communicator::Role;
 
 use super::bodies::advertise;
 use super::cluster::within;
-use super::process::{Broker, built};
+use super::process::Broker;
 
 fn example(name: &str) -> Command {
-    Command::new(built(&["--package", "rear-agent-sdk", "--example", name]))
+    Command::new(rear_testbed::programs::example(name))
 }
 
 /// A host agent. Ends with its test.

@@ -142,29 +142,5 @@ fn spawn_with(folder: &Path, data: &str, flags: &[&str]) -> Process {
 /// The broker's program.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| built(&["--package", "rear-broker", "--bin", "rear-broker"]))
-}
-
-/// A program, built by the same cargo: tests are not given the paths of another crate's, nor of examples.
-pub(crate) fn built(what: &[&str]) -> PathBuf {
-    let built = Command::new(env!("CARGO"))
-        .args([
-            "build",
-            "--locked",
-            "--profile=test",
-            "--quiet",
-            "--message-format=json-render-diagnostics",
-        ])
-        .args(what)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .stderr(Stdio::inherit())
-        .output()
-        .unwrap();
-    assert!(built.status.success(), "{what:?} does not build");
-    let told = String::from_utf8(built.stdout).unwrap();
-    let executable = told.lines().find_map(|line| {
-        let message: serde_json::Value = serde_json::from_str(line).unwrap();
-        message["executable"].as_str().map(PathBuf::from)
-    });
-    executable.expect("cargo names the program that it has built")
+    PROGRAM.get_or_init(|| rear_testbed::programs::program("rear-broker"))
 }

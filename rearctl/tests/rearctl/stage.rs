@@ -195,26 +195,10 @@ fn started(command: &mut Command) -> (Child, SocketAddr) {
     (child, address)
 }
 
-/// The broker's program, built by the same cargo: tests are not given the paths of another crate's.
+/// The broker's program.
 fn broker() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--locked", "--profile=test", "--quiet"])
-            .args(["--message-format=json-render-diagnostics"])
-            .args(["--package", "rear-broker", "--bin", "rear-broker"])
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .stderr(Stdio::inherit())
-            .output()
-            .unwrap();
-        assert!(built.status.success(), "the broker does not build");
-        let told = String::from_utf8(built.stdout).unwrap();
-        let executable = told.lines().find_map(|line| {
-            let message: serde_json::Value = serde_json::from_str(line).unwrap();
-            message["executable"].as_str().map(PathBuf::from)
-        });
-        executable.expect("cargo names the program that it has built")
-    })
+    PROGRAM.get_or_init(|| rear_testbed::programs::program("rear-broker"))
 }
 
 pub(crate) fn amounts(cpu: &str, memory: &str) -> ResourceList {

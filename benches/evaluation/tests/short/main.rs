@@ -4,12 +4,6 @@
 
 #[cfg(feature = "clusters")]
 mod clusters;
-#[path = "../../../../rear-broker/tests/broker/pki.rs"]
-#[allow(dead_code, reason = "the broker's own tests use it")]
-mod pki;
-#[path = "../../../../rear-agent-sdk/tests/sdk/process.rs"]
-#[allow(dead_code, reason = "the SDK's own tests use more of it")]
-mod process;
 mod soak;
 
 use std::path::{Path, PathBuf};
@@ -20,14 +14,14 @@ use rear_evaluation::outcome::{Outcome, Results};
 use rear_evaluation::raw::Limits;
 use rear_evaluation::run::record;
 use rear_evaluation::stage::{Programs, Size, Stage};
+use rear_testbed::programs::{example, program};
 
-/// Built once, by the same cargo.
+/// Built once.
 pub(crate) fn programs() -> Programs {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
-        process::built(&["--package", "rear-agent-sdk", "--example", "host_agent"]);
-        let broker = process::built(&["--package", "rear-broker", "--bin", "rear-broker"]);
-        broker.parent().unwrap().to_owned()
+        example("host_agent");
+        program("rear-broker").parent().unwrap().to_owned()
     });
     let own = Path::new(env!("CARGO_BIN_EXE_rear-evaluation")).to_owned();
     Programs { own, folder: folder.clone() }

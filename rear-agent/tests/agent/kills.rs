@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rear_agent::steps::ALL;
 use rear_agent_sdk::BrokerCommunicator;
+use rear_testbed::eventually;
 
 use super::agent::Start;
 use super::background::block_on;
@@ -55,8 +56,13 @@ impl Restarted {
         Self(state)
     }
 
+    /// The signals of all its deaths; the first may come after the last of its work is seen.
     fn deaths(&self) -> Vec<Option<i32>> {
-        self.0.lock().unwrap().deaths.clone()
+        let deaths = || {
+            let deaths = self.0.lock().unwrap().deaths.clone();
+            (!deaths.is_empty()).then_some(deaths)
+        };
+        eventually(deaths).unwrap_or_default()
     }
 }
 
@@ -99,7 +105,7 @@ fn a_life(world: &World, liqoctl: &Liqoctl, place: &str) {
     paris.until(OBJECT, ".spec.resources.available.cpu", "16");
     assert_eq!(dying.deaths(), [Some(ABORTED)], "{place}: it ended there, once");
     let ended = || liqoctl.calls().iter().any(|call| call == "unpeer").then_some(());
-    assert!(rear_testbed::eventually(ended).is_some(), "{place}: the peering has ended");
+    assert!(eventually(ended).is_some(), "{place}: the peering has ended");
 }
 
 #[test]
