@@ -1,5 +1,7 @@
 //! The listeners of the operator: `/healthz` and `/readyz` for the kubelet, `/metrics` for Prometheus.
 
+mod newest;
+
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,6 +15,7 @@ use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use self::newest::Newest;
 use crate::metrics::Metrics;
 
 /// The format of Prometheus with types, as its clients name it.
@@ -52,7 +55,7 @@ pub async fn start(address: SocketAddr, router: Router) -> io::Result<SocketAddr
     let socket = TcpListener::bind(address).await?;
     let address = socket.local_addr()?;
     tokio::spawn(async move {
-        if let Err(error) = axum::serve(socket, router).await {
+        if let Err(error) = axum::serve(Newest::new(socket), router).await {
             tracing::error!(error = &error as &dyn std::error::Error, "a listener ended");
         }
     });

@@ -11,9 +11,9 @@ use rear_engine::{Actor, ClusterId};
 use rustls_pki_types::{CertificateDer, UnixTime};
 
 use crate::answer::Failure;
+use crate::broker::Broker;
 use crate::freshness;
 use crate::identity::{Administrators, IdentityError, Peer, Validity};
-use crate::routes::Broker;
 use crate::tls::Trust;
 
 /// What is known of a connection.

@@ -22,10 +22,11 @@ use rear_engine::Timestamp;
 use rear_store::Position;
 
 use crate::answer::Failure;
+use crate::broker::Broker;
 use crate::caller::Connection;
 use crate::listen::Answers;
 use crate::routes::addresses::{RESERVATIONS, SNAPSHOT};
-use crate::routes::{Api, Broker, Query};
+use crate::routes::{Api, Query};
 use overview::Overview;
 
 /// Rows of a list that are shown: whoever looks for more searches.

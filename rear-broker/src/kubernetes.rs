@@ -29,8 +29,8 @@ use thiserror::Error;
 use tokio::sync::Notify;
 use tracing::{info, warn};
 
+use crate::broker::Broker;
 use crate::freshness::catch_up;
-use crate::routes::Broker;
 use claim::{Found, judge};
 use desk::Desk;
 use reservation::was_made_as_resource;

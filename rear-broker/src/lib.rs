@@ -15,6 +15,7 @@
 pub mod administrator;
 pub mod answer;
 pub mod audit;
+pub mod broker;
 pub mod caller;
 pub mod certificates;
 pub mod cli;

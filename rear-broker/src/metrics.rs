@@ -13,7 +13,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use crate::routes::Broker;
+use crate::broker::Broker;
 
 /// Which requests, and how they were answered.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]

@@ -15,9 +15,9 @@ use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
+use crate::broker::Broker;
 use crate::dashboard::dashboard;
 use crate::metrics::Metrics;
-use crate::routes::Broker;
 
 pub use crate::listen::run_plain as run;
 pub use guard::ForAdministrators;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tracing::{error, info, warn};
 
 use crate::audit::Audit;
+use crate::broker::Broker;
 use crate::config::{Config, ConfigErrors, Key, Loaded, Reload};
 use crate::log::Log;
-use crate::routes::Broker;
 
 /// What can be changed while the broker runs.
 pub(crate) struct Changeable {

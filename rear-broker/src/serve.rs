@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use tracing::{error, info, warn};
 
 use crate::audit::{Audit, AuditError};
+use crate::broker::Broker;
 use crate::config::{Config, ConfigErrors, Loaded};
 use crate::files::raise_limit;
 use crate::kubernetes::KubernetesError;
@@ -28,7 +29,7 @@ use crate::log::{Log, LogError};
 use crate::metrics::Metrics;
 use crate::operations;
 use crate::reload::Changeable;
-use crate::routes::{Api, Broker, probes};
+use crate::routes::{Api, probes};
 use crate::supervisor::Supervisor;
 use crate::tls::{CredentialError, Credentials, Trust, watch as watch_certificates};
 use doors::Doors;

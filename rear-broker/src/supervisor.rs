@@ -12,7 +12,7 @@ use std::time::Duration;
 use rear_engine::Timestamp;
 use tracing::{error, warn};
 
-use crate::routes::Broker;
+use crate::broker::Broker;
 
 /// The socket of the one who started this process.
 #[derive(Debug)]

@@ -31,6 +31,7 @@
 //! | [`Etcd`] | one or three nodes of etcd alone | 0.5 s | 28 MB each |
 
 pub mod artifacts;
+pub mod corpus;
 #[cfg(feature = "harness")]
 mod harness;
 pub mod programs;

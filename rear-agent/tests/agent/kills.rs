@@ -1,14 +1,12 @@
 //! The agent ends between any two things that it does to the world, and the next one finishes them, once.
 
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::Duration;
 
 use rear_agent::steps::ALL;
 use rear_agent_sdk::BrokerCommunicator;
-use rear_testbed::eventually;
+use rear_testbed::{Revived, eventually};
 
 use super::agent::Start;
 use super::background::block_on;
@@ -16,63 +14,36 @@ use super::interruptions::live;
 use super::peering::{ACTIVE, Liqoctl};
 use super::requests::{OBJECT, World, provider, requester};
 
-/// How often it is looked whether an agent has ended: as a kubelet does, only sooner.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-
+/// Where an agent is to end.
+const DIES_AT: &str = "REAR_AGENT_DIES_AT";
 const ABORTED: i32 = 6;
 
-/// An agent that is started again when it ends, as a kubelet does. Dropping it kills it.
-struct Restarted(Arc<Mutex<State>>);
-
-struct State {
-    child: Child,
-    deaths: Vec<Option<i32>>,
-    is_over: bool,
+/// An agent of which the first ends at a place, and those that follow do not.
+struct Mortal {
+    deaths: Arc<Mutex<Vec<Option<i32>>>>,
+    _revived: Revived,
 }
 
-impl Restarted {
-    /// The first one ends at a place; later ones do not.
+impl Mortal {
     fn dying_at(start: &Start<'_>, place: &str) -> Self {
         let mut command = start.command();
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        let first = command.env("REAR_AGENT_DIES_AT", place).spawn().unwrap();
-        command.env_remove("REAR_AGENT_DIES_AT");
-        let state = State { child: first, deaths: Vec::new(), is_over: false };
-        let state = Arc::new(Mutex::new(state));
-        let watched = state.clone();
-        thread::spawn(move || {
-            loop {
-                thread::sleep(LOOK_EVERY);
-                let mut state = watched.lock().unwrap();
-                if state.is_over {
-                    return;
-                }
-                if let Some(ended) = state.child.try_wait().unwrap() {
-                    state.deaths.push(ended.signal());
-                    state.child = command.spawn().unwrap();
-                }
+        command.stdout(Stdio::null()).stderr(Stdio::null()).env(DIES_AT, place);
+        let deaths = Arc::<Mutex<Vec<_>>>::default();
+        let counted = deaths.clone();
+        let revived = Revived::start(move |ended| {
+            if let Some(ended) = ended {
+                counted.lock().unwrap().push(ended.signal());
+                command.env_remove(DIES_AT);
             }
+            command.spawn().unwrap()
         });
-        Self(state)
+        Self { deaths, _revived: revived }
     }
 
     /// The signals of all its deaths; the first may come after the last of its work is seen.
     fn deaths(&self) -> Vec<Option<i32>> {
-        let deaths = || {
-            let deaths = self.0.lock().unwrap().deaths.clone();
-            (!deaths.is_empty()).then_some(deaths)
-        };
+        let deaths = || Some(self.deaths.lock().unwrap().clone()).filter(|all| !all.is_empty());
         eventually(deaths).unwrap_or_default()
-    }
-}
-
-impl Drop for Restarted {
-    fn drop(&mut self) {
-        let mut state = self.0.lock().unwrap();
-        state.is_over = true;
-        // It may have ended by itself.
-        drop(state.child.kill());
-        drop(state.child.wait());
     }
 }
 
@@ -86,7 +57,7 @@ fn a_life(world: &World, liqoctl: &Liqoctl, place: &str) {
     };
     let (dying, other) = if of_provider { ("paris", "rome") } else { ("rome", "paris") };
     let _other = start(other).run();
-    let dying = Restarted::dying_at(&start(dying), place);
+    let dying = Mortal::dying_at(&start(dying), place);
     rome.request(place, "requestedCPU: '2', requestedMemory: 4Gi, waitFor: 5m");
     rome.until_phase(place, "Reserved");
     let id = rome.told(place, "reservationName");

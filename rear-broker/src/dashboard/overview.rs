@@ -12,8 +12,9 @@ use serde::Serialize;
 
 use super::Amounts;
 use super::clusters::State;
+use crate::broker::Broker;
 use crate::refusals::Refused;
-use crate::routes::{Broker, shown_event};
+use crate::routes::shown_event;
 
 /// Arrows between clusters that are drawn: a picture with more is not read.
 const MAX_FLOWS: usize = 40;

@@ -18,7 +18,7 @@ use super::reservation::{Answer, Answers, Seen, Wish, id_of};
 use super::shelf::{Place, Shelf};
 use super::speakers::Speakers;
 use crate::audit::Record;
-use crate::routes::Broker;
+use crate::broker::Broker;
 
 /// What the API server has, as its watches tell it.
 pub(super) struct Mirror {

@@ -13,7 +13,7 @@ use rear_store::Store;
 use rear_store::meters::{Distributed, Meters};
 use rear_store::view::{Amounts, State, Sum, Tally};
 
-use crate::routes::Broker;
+use crate::broker::Broker;
 
 /// Reads the ledger for the metrics, without keeping the broker alive: it counts with them.
 pub(super) struct Ledger {

@@ -19,10 +19,10 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tracing::{error, info};
 
-use super::Broker;
 use super::actions::About;
 use super::openapi::Problems;
 use crate::answer::{Failure, json, revision_value, whole_body};
+use crate::broker::Broker;
 use crate::caller::Caller;
 
 /// A snapshot is sent in pieces of this size.
@@ -35,7 +35,7 @@ const PIECES: usize = 4;
 const PIECE_DEADLINE: Duration = Duration::from_mins(1);
 
 /// Snapshots at once: each reads the whole ledger.
-pub(super) const MAX_SNAPSHOTS: usize = 2;
+pub(crate) const MAX_SNAPSHOTS: usize = 2;
 
 /// When to come again for a snapshot.
 const SNAPSHOT_LATER: Duration = Duration::from_secs(30);

@@ -13,11 +13,11 @@ use rear_engine::{ClusterId, Command};
 use rear_store::View;
 use serde::{Deserialize, Serialize};
 
-use super::Broker;
 use super::addresses::ADVERTISEMENTS;
 use super::list::{Query, address, member, page, page_length};
 use super::openapi::Problems;
 use crate::answer::{Failure, json, whole_body};
+use crate::broker::Broker;
 use crate::caller::Caller;
 use crate::limits::MAX_INSTRUCTIONS;
 

@@ -19,9 +19,10 @@ use tracing::{Instrument, debug, error, error_span};
 use uuid::Uuid;
 
 use super::actions::{About, Action};
-use super::{Broker, addresses, router};
+use super::{addresses, router};
 use crate::answer::{Detail, Failure, revision_value};
 use crate::audit::Record;
+use crate::broker::Broker;
 use crate::caller::Connection;
 use crate::freshness;
 use crate::listen::Answers;
@@ -32,7 +33,7 @@ pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 
 /// Gives requests their ids: unlike those of another start, and short.
 #[derive(Debug)]
-pub(super) struct RequestIds {
+pub(crate) struct RequestIds {
     start: u32,
     next: AtomicU64,
 }

@@ -19,11 +19,11 @@ use rear_store::view::Told;
 use rear_store::{FeedError, News, View};
 use tokio::time::sleep;
 
-use super::Broker;
 use super::advertisements::shown;
 use super::list::unreadable;
 use super::openapi::Problems;
 use crate::answer::{Failure, revision_value};
+use crate::broker::Broker;
 use crate::caller::{Caller, Connection};
 use crate::limits::{MAX_ALL_EVENT_STREAMS, MAX_EVENT_STREAMS};
 use crate::listen::stopped;
@@ -39,7 +39,7 @@ const STRETCH: usize = 256;
 
 /// How many streams each caller has open.
 #[derive(Debug, Default)]
-pub(super) struct Streams(Mutex<BTreeMap<ClusterId, usize>>);
+pub(crate) struct Streams(Mutex<BTreeMap<ClusterId, usize>>);
 
 /// One open stream.
 struct Place {

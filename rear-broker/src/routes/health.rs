@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::{HeaderName, SERVER};
 
-use super::Broker;
+use crate::broker::Broker;
 
 /// Which program this is, for those who wonder why it behaves so.
 const PROGRAM: (HeaderName, &str) = (SERVER, concat!("rear-broker/", env!("CARGO_PKG_VERSION")));

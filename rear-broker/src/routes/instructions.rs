@@ -15,11 +15,11 @@ use rear_store::{Position, View};
 use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
 
-use super::Broker;
 use super::addresses::INSTRUCTIONS;
 use super::list::{Query, address, member, page, unreadable};
 use super::openapi::Problems;
 use crate::answer::Failure;
+use crate::broker::Broker;
 use crate::caller::Caller;
 use crate::limits::{MAX_INSTRUCTIONS, MAX_WAIT};
 use crate::listen::stopped;

@@ -15,12 +15,12 @@ use rear_store::view::{PhaseName, Query as Wanted, Side};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::Broker;
 use super::actions::About;
 use super::addresses::RESERVATIONS;
 use super::list::{Query, address, member, page, page_length, unreadable};
 use super::openapi::Problems;
 use crate::answer::{Failure, json, whole_body};
+use crate::broker::Broker;
 use crate::caller::Caller;
 
 /// What the client calls its intent.

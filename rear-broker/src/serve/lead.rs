@@ -17,11 +17,11 @@ use tracing::{info, warn};
 
 use super::ServeError;
 use super::doors::bind_for_operators;
+use crate::broker::Broker;
 use crate::config::{Config, StoreKind};
 use crate::kubernetes::{self, KubernetesError, connect};
 use crate::ledger::{self, LedgerError};
 use crate::operations;
-use crate::routes::Broker;
 
 /// Whose Lease it is.
 const PROGRAM: &str = "rear-broker";

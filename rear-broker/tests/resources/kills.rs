@@ -2,87 +2,57 @@
 
 use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
-use std::process::Child;
 use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::Duration;
 
 use rear_broker::kubernetes::steps::ALL;
-use rear_testbed::eventually;
+use rear_testbed::{Revived, eventually};
 
 use super::process::{program, started};
 use super::stage::{Stage, arguments, cores, verify};
-
-/// How often it is looked whether a broker has ended: as a kubelet does, only sooner.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 const ABORTED: i32 = 6;
 
 /// First it ends after every write, then after every second one and so on, which lets other writes come together.
 const LIVES: usize = 3;
 
-/// A broker that is started again when it ends, as a kubelet does. Dropping it kills it.
-struct Restarted(Arc<Mutex<State>>);
-
-struct State {
-    child: Child,
-    log: Arc<Mutex<String>>,
-    /// Where it has ended.
-    places: Vec<String>,
-    is_over: bool,
+/// Brokers that end after so many writes, one after the other, and the places where they have ended.
+struct Mortal {
+    places: Arc<Mutex<Vec<String>>>,
+    _revived: Revived,
 }
 
-impl Restarted {
-    /// Each of them ends after so many writes.
+impl Mortal {
     fn dying_after(on: &Stage, writes: usize) -> Self {
         let flags = arguments(&on.server, &[]);
         let flags: Vec<_> = flags.iter().map(ToString::to_string).collect();
         let folder = on.broker.certificates().parent().unwrap().to_owned();
-        let start = move || {
-            let mut command = program(&folder, &flags);
-            started(command.env("REAR_BROKER_DIES_AFTER", writes.to_string()))
-        };
         let ledger = on.broker.ledger();
-        let (child, _, log) = start();
-        let state = State { child, log, places: Vec::new(), is_over: false };
-        let state = Arc::new(Mutex::new(state));
-        let watched = state.clone();
-        thread::spawn(move || {
-            loop {
-                thread::sleep(LOOK_EVERY);
-                let mut state = watched.lock().unwrap();
-                if state.is_over {
-                    return;
-                }
-                let Some(ended) = state.child.try_wait().unwrap() else { continue };
-                assert_eq!(ended.signal(), Some(ABORTED), "{}", state.log.lock().unwrap());
-                let place = eventually(|| place_in(&state.log.lock().unwrap()));
-                state.places.push(place.expect("it says where it ends"));
+        let places = Arc::<Mutex<Vec<_>>>::default();
+        let noted = places.clone();
+        let mut log = Arc::<Mutex<String>>::default();
+        let revived = Revived::start(move |ended| {
+            if let Some(ended) = ended {
+                assert_eq!(ended.signal(), Some(ABORTED), "{}", log.lock().unwrap());
+                let place = eventually(|| place_in(&log.lock().unwrap()));
+                noted.lock().unwrap().push(place.expect("it says where it ends"));
                 verify(&ledger);
-                (state.child, _, state.log) = start();
             }
+            let mut command = program(&folder, &flags);
+            let (child, _, says) =
+                started(command.env("REAR_BROKER_DIES_AFTER", writes.to_string()));
+            log = says;
+            child
         });
-        Self(state)
+        Self { places, _revived: revived }
     }
 
     fn places(&self) -> Vec<String> {
-        self.0.lock().unwrap().places.clone()
+        self.places.lock().unwrap().clone()
     }
 }
 
 fn place_in(log: &str) -> Option<String> {
     log.lines().find_map(|line| line.strip_prefix("ends at ")).map(str::to_owned)
-}
-
-impl Drop for Restarted {
-    fn drop(&mut self) {
-        // The thread may have failed: that is told below.
-        let mut state = self.0.lock().unwrap();
-        state.is_over = true;
-        // It may have ended by itself.
-        drop(state.child.kill());
-        drop(state.child.wait());
-    }
 }
 
 /// All of it is written: the broker has written the rest of an object that it made itself.
@@ -139,7 +109,7 @@ fn a_broker_that_ends_after_any_write_locks_and_releases_once() {
     let mut reached = BTreeSet::new();
     for writes in 1..=LIVES {
         stage.broker.stop();
-        let dying = Restarted::dying_after(&stage, writes);
+        let dying = Mortal::dying_after(&stage, writes);
         a_life(&stage, writes);
         reached.extend(dying.places());
         drop(dying);

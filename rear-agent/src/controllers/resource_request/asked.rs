@@ -3,6 +3,8 @@
 //! So whatever happens in between, a crash, a changed spec or a deletion, the agent can ask under the same key with the
 //! same body, which makes nothing new, and learns what it got.
 
+use std::cmp::Ordering;
+
 use kube::ResourceExt;
 use rear_agent_sdk::Intent;
 use rear_agent_sdk::communicator::{ReservationRequest, Timestamp};
@@ -37,9 +39,21 @@ impl Asked {
         }
     }
 
-    /// What was asked before, if anything. A text that cannot be read was changed by hand: then it is asked anew.
+    /// What was asked before, if anything. A text that cannot be ours was written by hand: then it is asked anew.
     pub(super) fn before(request: &ResourceRequest) -> Option<Self> {
-        serde_json::from_str(request.annotations().get(ANNOTATION)?).ok()
+        let asked: Self = serde_json::from_str(request.annotations().get(ANNOTATION)?).ok()?;
+        asked.can_be_of(request).then_some(asked)
+    }
+
+    /// Whoever may write the object may write the annotation too, but get no more by it than by a spec, which is what the
+    /// cluster's own rules look at.
+    fn can_be_of(&self, request: &ResourceRequest) -> bool {
+        let present = request.metadata.generation.unwrap_or_default();
+        match self.generation.cmp(&present) {
+            Ordering::Equal => self.request == body(&request.spec),
+            Ordering::Less => self.generation > 0 && says_no_more_than_a_spec(&self.request),
+            Ordering::Greater => false,
+        }
     }
 
     /// The annotations to set.
@@ -53,6 +67,12 @@ impl Asked {
         // An id of Kubernetes and a number are always a key.
         format!("{uid}-{}", self.generation).parse().unwrap_or_default()
     }
+}
+
+fn says_no_more_than_a_spec(request: &ReservationRequest) -> bool {
+    let ReservationRequest { requested_resources, priority, duration, .. } = request.clone();
+    let plain = rear_agent_sdk::request("", "");
+    *request == ReservationRequest { requested_resources, priority, duration, ..plain }
 }
 
 fn body(spec: &ResourceRequestSpec) -> ReservationRequest {
@@ -82,8 +102,8 @@ fn body(spec: &ResourceRequestSpec) -> ReservationRequest {
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_was_asked_is_remembered_with_its_key() {
+    /// Of the third generation, with nothing remembered.
+    fn wish() -> ResourceRequest {
         let spec = ResourceRequestSpec {
             requested_cpu: "1".into(),
             requested_memory: "1Gi".into(),
@@ -94,15 +114,47 @@ mod tests {
         let mut request = ResourceRequest::new("r", spec);
         request.metadata.uid = Some("u".into());
         request.metadata.generation = Some(3);
+        request
+    }
+
+    fn remember(asked: &Asked, on: &mut ResourceRequest) {
+        let text = asked.annotations()[ANNOTATION].as_str().unwrap().to_owned();
+        on.annotations_mut().insert(ANNOTATION.into(), text);
+    }
+
+    #[test]
+    fn what_was_asked_is_remembered_with_its_key() {
+        let mut request = wish();
         assert_eq!(Asked::before(&request), None);
         let asked = Asked::now(&request, Timestamp::from_seconds(0));
         assert_eq!(asked.intent(&request).to_string(), "u-3");
-        let text = asked.annotations()[ANNOTATION].as_str().unwrap().to_owned();
-        request.annotations_mut().insert(ANNOTATION.into(), text);
+        remember(&asked, &mut request);
         // The spec changes, and the key of what was asked does not.
         request.metadata.generation = Some(4);
         request.spec.requested_cpu = "2".into();
         let before = Asked::before(&request).unwrap();
         assert_eq!((before.intent(&request).to_string(), before), ("u-3".to_owned(), asked));
+    }
+
+    #[test]
+    fn a_memory_that_says_more_than_the_spec_is_not_ours() {
+        let known = |forge: fn(&mut Asked)| {
+            let mut request = wish();
+            let mut asked = Asked::now(&request, Timestamp::from_seconds(0));
+            forge(&mut asked);
+            remember(&asked, &mut request);
+            Asked::before(&request).is_some()
+        };
+        assert!(known(|_| {}));
+        assert!(known(|asked| asked.generation = 2), "of an older spec");
+        assert!(!known(|asked| asked.generation = 0));
+        assert!(!known(|asked| asked.generation = 4));
+        assert!(!known(|asked| asked.request.requested_resources.cpu = "64".into()));
+        assert!(!known(|asked| asked.request.on_behalf_of = Some("paris".into())));
+        let elsewhere = |asked: &mut Asked| {
+            asked.generation = 2;
+            asked.request.target_cluster_id = Some("paris".into());
+        };
+        assert!(!known(elsewhere), "no spec can say that");
     }
 }

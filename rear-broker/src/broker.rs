@@ -1,0 +1,150 @@
+//! What every way to the broker shares: HTTP, custom resources, and those who watch over it.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use rear_api::problem::{Code, Names, Problem};
+use rear_engine::{Command, Duration};
+use rear_store::{Answer, Store, SubmitError};
+use tokio::sync::{Semaphore, oneshot, watch};
+
+use crate::answer::Failure;
+use crate::audit::{Audit, Record};
+use crate::caller::Caller;
+use crate::certificates::Certificates;
+use crate::limits::RateLimit;
+use crate::metrics::Metrics;
+use crate::refusals::Refusals;
+use crate::routes::{MAX_SNAPSHOTS, RequestIds, Streams};
+
+/// How exactly signs of life are remembered: a promise without an end lives a day after the last one.
+const HEARD_EVERY: Duration = Duration::from_seconds(10);
+
+/// The ledger, and what stands around it.
+pub struct Broker {
+    /// The ledger.
+    pub store: Store,
+    /// Whether requesters learn the names of clusters that they do not get.
+    pub names: Names,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
+    /// Turns true when it is time to stop.
+    pub stopping: watch::Receiver<bool>,
+    /// How often each cluster may ask, at the moment.
+    rate: ArcSwap<RateLimit>,
+    /// What was refused lately.
+    pub refusals: Refusals,
+    /// Until when the certificates of clusters count.
+    pub certificates: Certificates,
+    pub(crate) streams: Arc<Streams>,
+    pub(crate) snapshots: Arc<Semaphore>,
+    pub(crate) audit: Audit,
+    pub(crate) request_ids: RequestIds,
+    /// Clusters speak through another interface.
+    for_administrators_only: bool,
+}
+
+impl Broker {
+    /// A broker on this ledger.
+    #[must_use]
+    pub fn new(
+        store: Store,
+        names: Names,
+        metrics: Arc<Metrics>,
+        stopping: watch::Receiver<bool>,
+        rate: RateLimit,
+        audit: Audit,
+    ) -> Self {
+        let rate = ArcSwap::from_pointee(rate);
+        let (streams, request_ids) = (Arc::default(), RequestIds::default());
+        let snapshots = Arc::new(Semaphore::new(MAX_SNAPSHOTS));
+        Self {
+            store,
+            names,
+            metrics,
+            stopping,
+            rate,
+            streams,
+            refusals: Refusals::default(),
+            certificates: Certificates::default(),
+            snapshots,
+            audit,
+            request_ids,
+            for_administrators_only: false,
+        }
+    }
+
+    /// Whether clusters speak through another interface: then only administrators are answered over HTTP.
+    #[must_use]
+    pub fn for_administrators_only(self, only: bool) -> Self {
+        Self { for_administrators_only: only, ..self }
+    }
+
+    /// Lets a caller in: not too often, and as a sign of its life.
+    pub fn admit(&self, caller: &Caller) -> Result<(), Failure> {
+        self.rate.load().check(caller.id()).map_err(|wait| {
+            self.metrics.rate_limited();
+            Failure::later(Problem::new(Code::TooMany, "too many requests: slow down"), wait)
+        })?;
+        if self.for_administrators_only && !caller.is_administrator() {
+            let detail = "this broker speaks to clusters through custom resources on its Kubernetes cluster, not over \
+                          HTTP: use --broker-transport=kubernetes, or have it started with --broker-interface=http,kubernetes";
+            return Err(Problem::new(Code::OtherInterface, detail).into());
+        }
+        if !caller.is_administrator() && !self.heard_lately(caller) {
+            // Nobody waits for it, and the next sign will do if this one is lost.
+            let cluster = caller.id().clone();
+            self.certificates.shown(&cluster, caller.validity());
+            self.store.submit_with(Command::Hear { cluster }, |_| {});
+        }
+        Ok(())
+    }
+
+    fn heard_lately(&self, caller: &Caller) -> bool {
+        let view = self.store.view();
+        let known = view.fleet().cluster(caller.id());
+        let heard = known.and_then(|known| known.record().heard_at);
+        heard.is_some_and(|heard| view.now().since(heard) < HEARD_EVERY)
+    }
+
+    /// Decides a command and waits until the decision is durable.
+    pub async fn submit(&self, command: Command) -> Result<Answer, Failure> {
+        self.decide(command).await.map_err(|error| Failure::of(&error, self.names))
+    }
+
+    /// The same, with the store's own words for what went wrong.
+    pub async fn decide(&self, command: Command) -> Result<Answer, SubmitError> {
+        let (reply, answer) = oneshot::channel();
+        self.store.submit_with(command, move |outcome| {
+            // Whoever asked may be gone by now; what was decided stays.
+            drop(reply.send(outcome));
+        });
+        let stopped = |_| Err(SubmitError::Stopped("its writer is gone".to_owned()));
+        answer.await.unwrap_or_else(stopped)
+    }
+
+    /// Tells the audit log who wanted what by another way than a request.
+    pub fn tell_audit(&self, record: &Record) {
+        self.audit.tell(record);
+    }
+
+    /// Takes an advertisement. Most say nothing new: nobody waits for these.
+    pub async fn advertise(&self, advertisement: Command) -> Result<(), Failure> {
+        match self.store.refresh(advertisement) {
+            Ok(()) => Ok(()),
+            Err(news) => self.submit(news).await.map(drop),
+        }
+    }
+
+    /// From now on clusters may ask so often; what they have asked before is forgotten.
+    pub fn limit_to(&self, rate: RateLimit) {
+        self.rate.store(Arc::new(rate));
+    }
+
+    /// Forgets who has not asked for long, or is not known any more.
+    pub fn tidy(&self) {
+        self.rate.load().tidy();
+        let view = self.store.view();
+        self.certificates.retain(|cluster| view.fleet().cluster(cluster).is_some());
+    }
+}
