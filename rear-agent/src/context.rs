@@ -107,7 +107,8 @@ where
     api.patch(&name, &PatchParams::apply(manager).force(), &Patch::Apply(object)).await
 }
 
-/// Writes the status of an object that is still the same one. One that is gone needs none.
+/// Writes the status of an object. One that is gone needs none; another one under the same name may get it, as the API
+/// server does not compare identities where only a status is written.
 pub async fn apply_status<K>(
     api: &Api<K>,
     manager: &str,
@@ -125,17 +126,17 @@ where
         "status": status,
     });
     let params = PatchParams::apply(manager).force();
-    unless_gone(api.patch_status(&name, &params, &Patch::Apply(body)).await)
+    is_there(api.patch_status(&name, &params, &Patch::Apply(body)).await).map(drop)
 }
 
-/// Sets the agent's finalizers and annotations of an object that is still the same one.
+/// Sets the agent's finalizers and annotations of an object. Whether it is still there.
 pub async fn apply_metadata<K>(
     api: &Api<K>,
     manager: &str,
     object: &K,
     finalizers: &[&str],
     annotations: &serde_json::Value,
-) -> Result<(), kube::Error>
+) -> Result<bool, kube::Error>
 where
     K: Resource<DynamicType = ()> + DeserializeOwned + Clone + std::fmt::Debug,
 {
@@ -151,14 +152,14 @@ where
         },
     });
     let params = PatchParams::apply(manager).force();
-    unless_gone(api.patch(&name, &params, &Patch::Apply(body)).await)
+    is_there(api.patch(&name, &params, &Patch::Apply(body)).await)
 }
 
 /// What is gone, or another object under the same name by now, is not an error: its own event follows.
-fn unless_gone<T>(outcome: Result<T, kube::Error>) -> Result<(), kube::Error> {
+fn is_there<T>(outcome: Result<T, kube::Error>) -> Result<bool, kube::Error> {
     match outcome {
-        Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.code == 404 || status.code == 409 => Ok(()),
+        Ok(_) => Ok(true),
+        Err(kube::Error::Api(status)) if status.code == 404 || status.code == 409 => Ok(false),
         Err(error) => Err(error),
     }
 }

@@ -13,7 +13,7 @@ verb=$1 package="" example="" arguments=()
 shift
 while (($#)); do
   case $1 in
-    --release) ;;
+    --release | --quiet) ;;
     -p | --package) package=$2; shift ;;
     --features) shift ;;
     --example) example=$2; shift ;;

@@ -51,8 +51,7 @@ PATH="$PWD/target/release:$PATH"
 "#;
 
 /// The agent, and what plays clusters for it.
-pub(crate) const AGENT: &str =
-    "cargo build --quiet --release --package rear-agent --features clusters --bins --examples\n";
+pub(crate) const AGENT: &str = "cargo build --quiet --release --package rear-agent\n";
 
 /// A broker runs as the package installs it, and two clusters are known to it: rome, and paris with GPUs.
 const BROKER: &str = r#"

@@ -1,5 +1,6 @@
 //! Follows the instructions of one side: observes, decides what differs, has it done.
 
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::future::pending;
 use std::sync::Arc;
@@ -43,14 +44,14 @@ impl Follower {
         let mut last: Option<Level> = None;
         let mut unfinished = false;
         loop {
-            let level = match last.take() {
-                None => self.watch.next().await,
+            let (level, before) = match last.take() {
+                None => (self.watch.next().await, None),
                 // News replaces what was known; without news it is looked at again when it could not be done, or was
                 // undone.
                 Some(level) => tokio::select! {
-                    news = self.watch.next() => news,
-                    () = sleep(self.pause), if unfinished => Ok(level),
-                    () = self.parts.handler.disturbed(self.role) => Ok(level),
+                    news = self.watch.next() => (news, Some(level)),
+                    () = sleep(self.pause), if unfinished => (Ok(level), None),
+                    () = self.parts.handler.disturbed(self.role) => (Ok(level), None),
                 },
             };
             let level = match level {
@@ -60,7 +61,8 @@ impl Follower {
             match level {
                 Ok(level) => {
                     self.backoff.worked();
-                    unfinished = !self.reconcile(&level).await || !self.recovery.is_over();
+                    let done = self.reconcile(&level, before.as_ref()).await;
+                    unfinished = !done || !self.recovery.is_over();
                     last = Some(level);
                 }
                 Err(Error::Closed) => return Err(Error::Closed),
@@ -77,7 +79,6 @@ impl Follower {
     /// A level from which it can be told what has ended: the broker knows all that this side keeps, or it is known
     /// what the broker may have forgotten.
     async fn settled(&mut self, mut level: Level) -> Result<Level, Error> {
-        let life = |level: &Level| level.revision.map(|revision| revision.incarnation);
         while life(&level) != self.known_in {
             let seen = life(&level);
             match self.role {
@@ -122,8 +123,8 @@ impl Follower {
         }
     }
 
-    /// Whether all that differs has been done.
-    async fn reconcile(&self, level: &Level) -> bool {
+    /// Whether all that differs has been done. `before` is the level that this one replaces, if it is news.
+    async fn reconcile(&self, level: &Level, before: Option<&Level>) -> bool {
         let kept = match self.parts.handler.kept(self.role).await {
             Ok(kept) => kept,
             Err(error) => {
@@ -133,7 +134,7 @@ impl Follower {
         };
         let mut steps = steps(&level.instructions, &kept);
         steps.retain(|step| !matches!(step, Step::GiveBack(kept) if self.recovery.may_live(kept)));
-        let mut done = true;
+        let mut done = self.leave_what_is_newer(&mut steps, level, before).await;
         for step in &steps {
             done &= self.take(step).await;
         }
@@ -142,6 +143,38 @@ impl Follower {
             drop(self.wish.try_send(None));
         }
         done
+    }
+
+    /// What is kept and was in no level may have ended, or have been made and kept by others after this level was told:
+    /// only a later level can tell, and without one it stays. Whether that is known.
+    async fn leave_what_is_newer(
+        &self,
+        steps: &mut Vec<Step>,
+        level: &Level,
+        before: Option<&Level>,
+    ) -> bool {
+        let was_told = ids(before.map_or(&[], |before| &before.instructions));
+        let is_doubtful = |step: &Step| matches!(step, Step::GiveBack(kept) if !was_told.contains(kept.id.as_str()));
+        if !steps.iter().any(is_doubtful) {
+            return true;
+        }
+        let later = self.parts.communicator.instructions(self.role, None).await;
+        match later {
+            Ok(later) if life(&later) == life(level) => {
+                let wanted = ids(&later.instructions);
+                steps.retain(
+                    |step| !matches!(step, Step::GiveBack(kept) if wanted.contains(kept.id.as_str())),
+                );
+                true
+            }
+            outcome => {
+                if let Err(error) = outcome {
+                    warn!(role = %self.role, error = %Chain(&error), remedy = error.remedy(), "what has ended is not known");
+                }
+                steps.retain(|step| !is_doubtful(step));
+                false
+            }
+        }
     }
 
     async fn take(&self, step: &Step) -> bool {
@@ -182,4 +215,13 @@ impl Follower {
             }
         }
     }
+}
+
+/// The incarnation of the ledger that a level is from.
+fn life(level: &Level) -> Option<u64> {
+    level.revision.map(|revision| revision.incarnation)
+}
+
+fn ids(promises: &[Reservation]) -> HashSet<&str> {
+    promises.iter().map(|promise| promise.id.as_str()).collect()
 }

@@ -130,6 +130,30 @@ async fn what_others_undo_is_put_into_effect_again_without_news_of_the_broker() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_newer_than_the_last_level_is_not_given_back() {
+    let broker = Broker::start();
+    advertise(&*broker.cluster("paris"), "paris").await;
+    let proxy = Proxy::before(broker.address).await;
+    let rome = Cluster::new("8", "16Gi");
+    let agent = rome.agent("rome", broker.cluster_at("rome", proxy.address));
+    let user = broker.cluster("rome");
+    let known = user.reserve(&request("1", "1Gi"), &Intent::new()).await.unwrap();
+    rome.until(|memory| memory.keeps(Role::Requester, &known.id)).await;
+    // The agent hears of nothing, while someone on its cluster asks the broker and uses what they got.
+    proxy.lose_answers();
+    let made = user.reserve(&request("1", "1Gi"), &Intent::new()).await.unwrap();
+    rome.uses(&made);
+    let last = user.reserve(&request("1", "1Gi"), &Intent::new()).await.unwrap();
+    proxy.cut();
+    rome.until(|memory| memory.kept.iter().any(|(_, kept)| kept.id == last.id)).await;
+    assert_eq!(rome.with(|memory| memory.given_back.clone()), [""; 0]);
+    // What has ended is given back all the same.
+    user.release(&made.id).await.unwrap();
+    rome.until(|memory| memory.given_back == [made.id.clone()]).await;
+    agent.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_collector_is_told_how_publishing_goes() {
     let mut broker = Broker::start();
     let proxy = Proxy::before(broker.address).await;

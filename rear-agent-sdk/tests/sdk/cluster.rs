@@ -20,7 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(90);
 pub(crate) struct Cluster {
     has: watch::Sender<Snapshot>,
     memory: watch::Sender<Memory>,
-    disturbance: Arc<Notify>,
+    /// As a provider, and as a requester.
+    disturbances: Arc<[Notify; 2]>,
 }
 
 #[derive(Default)]
@@ -51,7 +52,7 @@ impl Cluster {
         Self {
             has: watch::Sender::new(snapshot),
             memory: watch::Sender::new(Memory::default()),
-            disturbance: Arc::default(),
+            disturbances: Arc::default(),
         }
     }
 
@@ -106,7 +107,13 @@ impl Cluster {
     /// Someone else undoes all that it keeps.
     pub(crate) fn disturb(&self) {
         self.with(|memory| memory.kept.clear());
-        self.disturbance.notify_one();
+        self.disturbances[0].notify_one();
+    }
+
+    /// Someone else keeps what they have reserved themselves.
+    pub(crate) fn uses(&self, promise: &Reservation) {
+        self.with(|memory| memory.kept.push((Role::Requester, promise.clone())));
+        self.disturbances[1].notify_one();
     }
 
     pub(crate) fn with<T>(&self, change: impl FnOnce(&mut Memory) -> T) -> T {
@@ -198,8 +205,8 @@ impl InstructionHandler for Cluster {
 
     fn disturbed(&self, role: Role) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         match role {
-            Role::Provider => Box::pin(self.disturbance.notified()),
-            Role::Requester => Box::pin(std::future::pending()),
+            Role::Provider => Box::pin(self.disturbances[0].notified()),
+            Role::Requester => Box::pin(self.disturbances[1].notified()),
         }
     }
 }

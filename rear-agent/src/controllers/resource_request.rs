@@ -155,7 +155,11 @@ impl Requests {
         let asked = Asked::now(request, rear_agent_sdk::now());
         let finalizers = [FINALIZER];
         let annotations = asked.annotations();
-        apply_metadata(&self.api(request), MANAGER, request, &finalizers, &annotations).await?;
+        let api = self.api(request);
+        if !apply_metadata(&api, MANAGER, request, &finalizers, &annotations).await? {
+            // Nobody would release it.
+            return Ok(Action::await_change());
+        }
         step!("request-noted");
         self.ask(broker, request, &asked).await
     }

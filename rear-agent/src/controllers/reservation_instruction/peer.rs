@@ -59,15 +59,17 @@ impl Peerings {
             self.show(instruction, &[skipped]).await?;
             return Ok(None);
         };
-        if is_so(instruction, PEERED) && is_so(instruction, ACTIVE) {
+        let is_peered = is_so(instruction, PEERED) && is_held(instruction);
+        if is_peered && is_so(instruction, ACTIVE) {
             self.show(instruction, &[]).await?;
             return Ok(None);
         }
         let mut findings = Vec::new();
-        if !is_so(instruction, PEERED) {
+        if !is_peered {
             match self.peer(liqo, instruction).await? {
-                Ok(said) => findings.push(Finding::new(PEERED, Truth::True, "Peered", said)),
-                Err(why) => {
+                None => return Ok(None),
+                Some(Ok(said)) => findings.push(Finding::new(PEERED, Truth::True, "Peered", said)),
+                Some(Err(why)) => {
                     let failed = Finding::new(PEERED, Truth::False, "Failed", why);
                     self.show(instruction, &[failed]).await?;
                     return Ok(Some(self.pause(instruction)));
@@ -83,13 +85,16 @@ impl Peerings {
     }
 
     /// What the provider keeps for this cluster is asked for as a whole: there is one peering for all reservations.
+    /// Nothing, if the instruction has gone meanwhile.
     async fn peer(
         &self,
         liqo: &Liqo,
         instruction: &ReservationInstruction,
-    ) -> Result<Result<String, String>, ReconcileError> {
+    ) -> Result<Option<Result<String, String>>, ReconcileError> {
         let api = self.context.instructions::<ReservationInstruction>();
-        apply_metadata(&api, MANAGER, instruction, &[FINALIZER], &json!({})).await?;
+        if !apply_metadata(&api, MANAGER, instruction, &[FINALIZER], &json!({})).await? {
+            return Ok(None);
+        }
         step!("peering-held");
         let started = Finding::new(PEERED, Truth::Unknown, "Peering", "liqoctl is running.");
         self.show(instruction, &[started]).await?;
@@ -99,7 +104,7 @@ impl Peerings {
         let outcome = liqo.peer(target, whole).await;
         step!("peering-done");
         self.context.metrics.peered(outcome.is_ok());
-        Ok(outcome.map_err(|error| Chain(&error).to_string()))
+        Ok(Some(outcome.map_err(|error| Chain(&error).to_string())))
     }
 
     async fn activate(
@@ -124,7 +129,7 @@ impl Peerings {
         &self,
         instruction: &ReservationInstruction,
     ) -> Result<Action, ReconcileError> {
-        if !instruction.finalizers().iter().any(|known| known == FINALIZER) {
+        if !is_held(instruction) {
             return Ok(Action::await_change());
         }
         if let Some(liqo) = &self.context.liqo
@@ -218,4 +223,10 @@ impl Peerings {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         failures.remove(&instruction.name_any());
     }
+}
+
+/// Whether the instruction stays until its peering is undone. One that says that it is peered, and is not held, has that from
+/// another one of the same name.
+fn is_held(instruction: &ReservationInstruction) -> bool {
+    instruction.finalizers().iter().any(|known| known == FINALIZER)
 }
