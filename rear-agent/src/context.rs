@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::NamespaceResourceScope;
 use kube::api::{Patch, PatchParams};
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
-use kube::{Api, Client, Resource};
+use kube::{Api, Client, Resource, ResourceExt};
 use rear_agent_sdk::communicator::ClusterId;
 use rear_agent_sdk::{BrokerCommunicator, Chain, Error};
 use serde::Serialize;
@@ -126,17 +126,17 @@ where
         "status": status,
     });
     let params = PatchParams::apply(manager).force();
-    is_there(api.patch_status(&name, &params, &Patch::Apply(body)).await).map(drop)
+    if_there(api.patch_status(&name, &params, &Patch::Apply(body)).await).map(drop)
 }
 
-/// Sets the agent's finalizers and annotations of an object. Whether it is still there.
+/// Sets the agent's finalizers and annotations of an object, and returns it, if it is still there.
 pub async fn apply_metadata<K>(
     api: &Api<K>,
     manager: &str,
     object: &K,
     finalizers: &[&str],
     annotations: &serde_json::Value,
-) -> Result<bool, kube::Error>
+) -> Result<Option<K>, kube::Error>
 where
     K: Resource<DynamicType = ()> + DeserializeOwned + Clone + std::fmt::Debug,
 {
@@ -152,14 +152,41 @@ where
         },
     });
     let params = PatchParams::apply(manager).force();
-    is_there(api.patch(&name, &params, &Patch::Apply(body)).await)
+    if_there(api.patch(&name, &params, &Patch::Apply(body)).await)
+}
+
+/// Takes the agent's finalizer off an object, whoever wrote it: a copy of an object has it from the beginning.
+pub async fn let_go<K>(
+    api: &Api<K>,
+    manager: &str,
+    object: &K,
+    finalizer: &str,
+) -> Result<(), kube::Error>
+where
+    K: Resource<DynamicType = ()> + DeserializeOwned + Clone + std::fmt::Debug,
+{
+    let Some(left) = apply_metadata(api, manager, object, &[], &json!({})).await? else {
+        return Ok(());
+    };
+    let others: Vec<_> = left.finalizers().iter().filter(|known| *known != finalizer).collect();
+    if others.len() == left.finalizers().len() {
+        return Ok(());
+    }
+    let resource_version = left.resource_version();
+    let patch =
+        json!({ "metadata": { "resourceVersion": resource_version, "finalizers": others } });
+    let name = object.meta().name.as_deref().unwrap_or_default();
+    match api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await {
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        outcome => outcome.map(drop),
+    }
 }
 
 /// What is gone, or another object under the same name by now, is not an error: its own event follows.
-fn is_there<T>(outcome: Result<T, kube::Error>) -> Result<bool, kube::Error> {
+fn if_there<T>(outcome: Result<T, kube::Error>) -> Result<Option<T>, kube::Error> {
     match outcome {
-        Ok(_) => Ok(true),
-        Err(kube::Error::Api(status)) if status.code == 404 || status.code == 409 => Ok(false),
+        Ok(object) => Ok(Some(object)),
+        Err(kube::Error::Api(status)) if status.code == 404 || status.code == 409 => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -156,7 +156,7 @@ impl Requests {
         let finalizers = [FINALIZER];
         let annotations = asked.annotations();
         let api = self.api(request);
-        if !apply_metadata(&api, MANAGER, request, &finalizers, &annotations).await? {
+        if apply_metadata(&api, MANAGER, request, &finalizers, &annotations).await?.is_none() {
             // Nobody would release it.
             return Ok(Action::await_change());
         }

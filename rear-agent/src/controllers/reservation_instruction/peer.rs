@@ -14,7 +14,7 @@ use tracing::{info, warn};
 
 use super::status::{ACTIVE, Finding, PEERED, decide, is_so};
 use super::{Delivered, named};
-use crate::context::{Context, ReconcileError, apply_metadata, apply_status};
+use crate::context::{Context, ReconcileError, apply_metadata, apply_status, let_go};
 use crate::liqo::Liqo;
 use crate::resources::{Condition, ReservationInstruction, ReservationInstructionStatus, Truth};
 use crate::steps::step;
@@ -92,7 +92,8 @@ impl Peerings {
         instruction: &ReservationInstruction,
     ) -> Result<Option<Result<String, String>>, ReconcileError> {
         let api = self.context.instructions::<ReservationInstruction>();
-        if !apply_metadata(&api, MANAGER, instruction, &[FINALIZER], &json!({})).await? {
+        let held = apply_metadata(&api, MANAGER, instruction, &[FINALIZER], &json!({})).await?;
+        if held.is_none() {
             return Ok(None);
         }
         step!("peering-held");
@@ -147,7 +148,7 @@ impl Peerings {
         step!("peering-undone");
         self.succeeded(instruction);
         let api = self.context.instructions::<ReservationInstruction>();
-        apply_metadata(&api, MANAGER, instruction, &[], &json!({})).await?;
+        let_go(&api, MANAGER, instruction, FINALIZER).await?;
         step!("instruction-let-go");
         Ok(Action::await_change())
     }

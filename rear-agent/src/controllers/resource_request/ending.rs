@@ -11,12 +11,11 @@ use rear_agent_sdk::communicator::{
 use rear_agent_sdk::{Chain, Error, is_recovering};
 use rear_api::moment;
 use rear_api::problem::Code;
-use serde_json::json;
 use tracing::{info, warn};
 
 use super::asked::Asked;
 use super::{FINALIZER, MANAGER, Requests, Shown, shown};
-use crate::context::{ReconcileError, apply_metadata};
+use crate::context::{ReconcileError, let_go};
 use crate::resources::ResourceRequest;
 use crate::steps::step;
 
@@ -120,7 +119,7 @@ impl Requests {
 
     pub(super) async fn let_go(&self, request: &ResourceRequest) -> Result<(), kube::Error> {
         if request.finalizers().iter().any(|known| known == FINALIZER) {
-            apply_metadata(&self.api(request), MANAGER, request, &[], &json!({})).await?;
+            let_go(&self.api(request), MANAGER, request, FINALIZER).await?;
             step!("request-let-go");
         }
         Ok(())
