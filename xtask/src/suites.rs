@@ -2,6 +2,7 @@
 //!
 //! A further suite is one more entry of [`ALL`].
 
+use std::num::NonZero;
 use std::path::Path;
 
 use crate::axe;
@@ -157,7 +158,7 @@ pub(crate) const ALL: &[Suite] = &[
             tools::require_for_all_features(root, &[])?;
             testbed::api_server_with_definitions_is_there(root)
         },
-        commands: |_| one_command(&tests("agent", "")),
+        commands: |_| one_command(&tests("agent", &for_those_who_wait())),
     },
     Suite {
         name: "shared-ledger",
@@ -228,6 +229,12 @@ pub(crate) const ALL: &[Suite] = &[
 /// share one build.
 pub(crate) fn tests(name: &str, filter: &str) -> String {
     format!("cargo test --locked --workspace --all-features --test {name} -- {filter}")
+}
+
+/// More threads than cores, for tests that mostly wait for servers.
+fn for_those_who_wait() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    format!("--test-threads {}", cores + 1)
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the type that every requirement has")]

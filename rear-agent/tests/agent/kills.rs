@@ -56,6 +56,12 @@ fn a_life(world: &World, liqoctl: &Liqoctl, place: &str) {
         _ => Start::with(paris, &world.broker, "paris"),
     };
     let (dying, other) = if of_provider { ("paris", "rome") } else { ("rome", "paris") };
+    if place == "advertisement-shown" {
+        // Otherwise there may be nothing new to show.
+        let doubt = r#"{"status":{"phase":"Pending"}}"#;
+        let status = ["--subresource=status", "--type=merge", "-p", doubt, "-n", "rear-agent"];
+        rome.ask(&[&["patch", OBJECT], &status[..]].concat());
+    }
     let _other = start(other).run();
     let dying = Mortal::dying_at(&start(dying), place);
     rome.request(place, "requestedCPU: '2', requestedMemory: 4Gi, waitFor: 5m");
