@@ -47,22 +47,26 @@ impl RightsError {
     }
 }
 
-/// Asks for one of each. An API server that does not answer says nothing about rights: the parts wait for it.
+/// Asks for one of each, all at once. An API server that does not answer says nothing about rights: the parts wait for it.
 pub async fn check(
     client: &Client,
     advertisements: &str,
     instructions: &str,
 ) -> Result<(), RightsError> {
     let client = || client.clone();
-    may_list(&Api::<Advertisement>::namespaced(client(), advertisements)).await?;
-    may_list(&Api::<ReservationInstruction>::namespaced(client(), instructions)).await?;
-    may_list(&Api::<ProviderInstruction>::namespaced(client(), instructions)).await?;
-    may_list(&Api::<ResourceRequest>::all(client())).await?;
-    may_list(&Api::<Node>::all(client())).await?;
-    may_list(&Api::<Pod>::all(client())).await
+    let answers: [Result<(), RightsError>; 6] = futures::join!(
+        may_list(Api::<Advertisement>::namespaced(client(), advertisements)),
+        may_list(Api::<ReservationInstruction>::namespaced(client(), instructions)),
+        may_list(Api::<ProviderInstruction>::namespaced(client(), instructions)),
+        may_list(Api::<ResourceRequest>::all(client())),
+        may_list(Api::<Node>::all(client())),
+        may_list(Api::<Pod>::all(client())),
+    )
+    .into();
+    answers.into_iter().collect()
 }
 
-async fn may_list<K>(api: &Api<K>) -> Result<(), RightsError>
+async fn may_list<K>(api: Api<K>) -> Result<(), RightsError>
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
 {
