@@ -73,3 +73,58 @@ impl Keeper {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rear_engine::Duration;
+
+    use super::*;
+
+    /// Both clocks show so many seconds, with the wall clock ahead.
+    fn clocks(seconds: i64, ahead: i64) -> Clocks {
+        Clocks { wall: at(seconds + ahead), monotonic: Duration::from_seconds(seconds) }
+    }
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_seconds(seconds)
+    }
+
+    fn resumed(mark: Timestamp, company: bool) -> Keeper {
+        let sharing = Sharing { batch_bytes: 1, due: 1, company, broker: 1 };
+        Keeper::resume(mark, Some(&sharing), clocks(100, 0))
+    }
+
+    fn alarms(mut keeper: Keeper) -> bool {
+        // An hour ahead of the journal.
+        keeper.read(clocks(100, 3600)).alarm.is_some()
+    }
+
+    #[test]
+    fn a_clock_is_compared_with_those_who_are_there() {
+        assert!(alarms(resumed(at(100), true)));
+        assert!(!alarms(resumed(at(100), false)), "nobody is there");
+        assert!(!alarms(resumed(NEVER, true)), "nobody has said anything");
+        assert!(!alarms(resumed(NEVER, false)));
+        let mut left = resumed(at(100), true);
+        left.left_alone();
+        assert!(!alarms(left));
+    }
+
+    #[test]
+    fn one_that_shares_is_settled_once_its_clock_was_believed() {
+        let mut keeper = resumed(at(100), true);
+        assert!(!keeper.is_settled());
+        assert_eq!(keeper.read(clocks(101, 0)).now, at(101));
+        assert!(keeper.is_settled());
+        assert!(Keeper::resume(at(100), None, clocks(100, 0)).is_settled(), "alone");
+    }
+
+    #[test]
+    fn what_others_write_carries_the_time_on() {
+        let mut keeper = resumed(at(100), true);
+        keeper.follow(at(103), clocks(101, 0));
+        assert_eq!(keeper.mark(), at(103));
+        keeper.follow(at(102), clocks(101, 0));
+        assert_eq!(keeper.mark(), at(103), "never backwards");
+    }
+}
