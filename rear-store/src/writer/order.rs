@@ -66,3 +66,32 @@ pub(super) fn weight(command: &Command) -> usize {
         | Command::EndRecovery { .. } => RECORD,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rear_engine::advertisement::Holding;
+    use rear_engine::testing::{advertisement, ask, cluster, id, resources};
+    use rear_engine::{Actor, Timestamp};
+
+    use super::*;
+
+    fn advertise(held: usize) -> usize {
+        let ask = ask("r", resources("1", "1Gi"));
+        let promise = Holding { reservation: id(1), ask, expires_at: None };
+        weight(&Command::Advertise {
+            cluster: cluster("p"),
+            advertisement: Box::new(advertisement("8", "8Gi", Timestamp::from_seconds(1))),
+            holding: Some(vec![promise; held]),
+        })
+    }
+
+    #[test]
+    fn what_adds_more_records_weighs_more() {
+        let by = Actor::Cluster(cluster("r"));
+        let wish = Box::new(ask("r", resources("1", "1Gi")));
+        let reserve = Command::Reserve { id: id(1), ask: wish, key: None, by: by.clone() };
+        assert_eq!(weight(&reserve), 2 * RECORD, "the reservation, and the ledger");
+        assert_eq!(weight(&Command::Release { id: id(1), by }), RECORD);
+        assert_eq!([advertise(0), advertise(3)], [2 * RECORD, 5 * RECORD]);
+    }
+}
