@@ -137,7 +137,6 @@ pub async fn run(options: Options) -> Result<(), RunError> {
         None => identity::of_kubernetes(client.clone()).await?,
     };
     info!(%cluster, "speaks for this cluster");
-    rights::check(&client, &options.advertisement_namespace, options.instructions()).await?;
     let broker = way.open(&cluster).await?;
     let work = async {
         let mut lost = None;
@@ -303,14 +302,22 @@ impl Parts<'_> {
             ready.send_replace(true);
             std::future::pending::<()>().await;
         };
+        let at_work = async {
+            rights::check(&client, &options.advertisement_namespace, options.instructions())
+                .await?;
+            tokio::select! {
+                never = advertising => match never {},
+                () = providing => Err(RunError::Ended("the controller of ProviderInstructions")),
+                () = using => Err(RunError::Ended("the controller of ReservationInstructions")),
+                () = requesting => Err(RunError::Ended("the controller of ResourceRequests")),
+                ended = telling => ended,
+                () = is_ready => Err(RunError::Ended("readiness")),
+            }
+        };
+        // To list everything takes longest: it does not wait for the answer about rights.
         tokio::select! {
-            never = follow(client, collected.clone()) => match never {},
-            never = advertising => match never {},
-            () = providing => Err(RunError::Ended("the controller of ProviderInstructions")),
-            () = using => Err(RunError::Ended("the controller of ReservationInstructions")),
-            () = requesting => Err(RunError::Ended("the controller of ResourceRequests")),
-            ended = telling => ended,
-            () = is_ready => Err(RunError::Ended("readiness")),
+            never = follow(client.clone(), collected.clone()) => match never {},
+            ended = at_work => ended,
         }
     }
 }

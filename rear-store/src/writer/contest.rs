@@ -135,8 +135,11 @@ impl Writer {
         match settled {
             Ok(()) => {
                 self.away = false;
-                self.failures = 0;
-                self.unheard &= !durable;
+                // Where nothing had to become durable, nothing was shown to work.
+                if durable {
+                    self.failures = 0;
+                    self.unheard = false;
+                }
                 self.show(batch).map_err(Setback::Failed)?;
                 Ok(decided)
             }

@@ -4,6 +4,8 @@
 
 mod backups;
 mod batches;
+mod board;
+mod contests;
 mod crashes;
 mod crowd;
 mod damage;
@@ -13,6 +15,7 @@ mod etcd;
 mod failures;
 mod feeds;
 mod files;
+mod handovers;
 mod history;
 mod journals;
 mod kills;
