@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use rear_api::problem::{Code, Names, Problem};
-use rear_engine::{Command, Duration};
+use rear_engine::Command;
 use rear_store::{Answer, Store, SubmitError};
 use tokio::sync::{Semaphore, oneshot, watch};
 
@@ -16,9 +16,6 @@ use crate::limits::RateLimit;
 use crate::metrics::Metrics;
 use crate::refusals::Refusals;
 use crate::routes::{MAX_SNAPSHOTS, RequestIds, Streams};
-
-/// How exactly signs of life are remembered: a promise without an end lives a day after the last one.
-const HEARD_EVERY: Duration = Duration::from_seconds(10);
 
 /// The ledger, and what stands around it.
 pub struct Broker {
@@ -104,7 +101,8 @@ impl Broker {
         let view = self.store.view();
         let known = view.fleet().cluster(caller.id());
         let heard = known.and_then(|known| known.record().heard_at);
-        heard.is_some_and(|heard| view.now().since(heard) < HEARD_EVERY)
+        let exact_to = view.fleet().policy().presence_exact_to();
+        heard.is_some_and(|heard| view.now().since(heard) < exact_to)
     }
 
     /// Decides a command and waits until the decision is durable.

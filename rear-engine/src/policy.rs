@@ -13,6 +13,9 @@ pub const MAX_WEIGHT: u32 = 1000;
 /// Whoever lost an answer may ask again under the same key for at least this long.
 pub const MIN_REMEMBERED: Duration = Duration::from_seconds(24 * 60 * 60);
 
+/// How exactly it is remembered when a requester gave its last sign of life, at least.
+const MOST_INEXACT: Duration = Duration::from_seconds(60);
+
 /// The operator's rules. `Policy::default()` is what DESIGN prescribes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
@@ -143,5 +146,11 @@ impl Policy {
     #[must_use]
     pub fn presence_kept_for(&self) -> Duration {
         Duration::from_nanos(self.requester_gone_after.as_nanos() / 24)
+    }
+
+    /// A sign of life of a requester that comes this soon after another need not be remembered.
+    #[must_use]
+    pub fn presence_exact_to(&self) -> Duration {
+        Duration::from_nanos(self.requester_gone_after.as_nanos() / 1000).min(MOST_INEXACT)
     }
 }

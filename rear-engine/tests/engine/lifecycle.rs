@@ -605,3 +605,13 @@ fn endings_read_like_sentences() {
     let actors = [of("r"), operator(), Actor::Broker].map(|actor| actor.to_string());
     assert_eq!(actors, ["cluster r", "administrator operator", "the broker"]);
 }
+
+#[test]
+fn a_sign_of_life_is_remembered_far_more_exactly_than_it_matters() {
+    let exact_to = |seconds| {
+        let requester_gone_after = Duration::from_seconds(seconds);
+        Policy { requester_gone_after, ..Policy::default() }.presence_exact_to()
+    };
+    assert_eq!(exact_to(24 * 60 * 60), Duration::from_seconds(60));
+    assert_eq!(exact_to(1000), Duration::from_seconds(1));
+}
