@@ -131,9 +131,10 @@ fn check_uris(certificate: &X509Certificate<'_>, id: &ClusterId) -> Result<(), I
     }
 }
 
-/// The last part of `spiffe://TRUST-DOMAIN/…/cluster/ID`.
+/// The last part of `spiffe://TRUST-DOMAIN/…/cluster/ID`. Schemes are the same in capitals.
 fn named_cluster(uri: &str) -> Option<&str> {
-    let path = uri.strip_prefix("spiffe://")?;
-    let (before, id) = path.rsplit_once('/')?;
+    let (scheme, path) = uri.split_at_checked("spiffe://".len())?;
+    let (before, id) =
+        path.rsplit_once('/').filter(|_| scheme.eq_ignore_ascii_case("spiffe://"))?;
     before.ends_with("/cluster").then_some(id)
 }

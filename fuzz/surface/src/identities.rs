@@ -26,7 +26,9 @@ pub fn check(bytes: &[u8]) {
     assert_eq!(names.last(), Some(&peer.id.as_str()));
     assert_eq!(peer.administrator, units.last() == Some(&ADMINISTRATORS));
     for uri in uris {
-        let cluster = uri.starts_with("spiffe://").then(|| uri.rsplit_once("/cluster/")).flatten();
+        let (scheme, path) = uri.split_at_checked("spiffe://".len()).unwrap_or_default();
+        let is_spiffe = scheme.eq_ignore_ascii_case("spiffe://");
+        let cluster = is_spiffe.then(|| path.rsplit_once("/cluster/")).flatten();
         if let Some((_, id)) = cluster.filter(|(_, id)| !id.contains('/')) {
             assert_eq!(id, peer.id.as_str(), "{uri}");
         }

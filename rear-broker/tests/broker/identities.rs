@@ -61,8 +61,9 @@ fn a_certificate_that_does_not_name_exactly_one_cluster_names_nobody() {
     let (broker, id) = lending();
     let spiffe = "spiffe://rear.example/cluster/rome";
     let other = "spiffe://rear.example/cluster/oslo";
+    let in_capitals = "SPIFFE://rear.example/cluster/oslo";
     let named = |names| Subject::named(names);
-    let bad: [Subject<'_>; 12] = [
+    let bad: [Subject<'_>; 13] = [
         named(&[]),
         named(&["rome", "oslo"]),
         named(&["rome", "rome"]),
@@ -74,6 +75,7 @@ fn a_certificate_that_does_not_name_exactly_one_cluster_names_nobody() {
         named(&[" rome"]),
         named(&["a.very.long.name.that.has.more.than.sixty-three.characters.in.it"]),
         Subject { uris: &[other], ..named(&["rome"]) },
+        Subject { uris: &[in_capitals], ..named(&["rome"]) },
         Subject { uris: &[spiffe, spiffe], ..named(&["rome"]) },
     ];
     for subject in bad {
