@@ -131,7 +131,11 @@ impl World {
             other => {
                 let command = self.command(other);
                 let reported = self.reported(&command);
+                let said = command.clone();
                 let accepted = self.decide(command)?.is_ok();
+                if accepted {
+                    self.give_up(&said);
+                }
                 self.check_adoption(accepted, &reported)
             }
         }
@@ -262,6 +266,13 @@ impl World {
                 })
         };
         if self.lost.iter().any(expired) { Err(Broken::Impatient) } else { Ok(()) }
+    }
+
+    /// What an administrator waits for no longer may end, also if its provider comes back.
+    fn give_up(&mut self, command: &Command) {
+        if let Command::EndRecovery { cluster, .. } = command {
+            self.lost.retain(|lost| cluster.as_ref().is_some_and(|gone| *gone != lost.provider));
+        }
     }
 
     /// A new incarnation from records that lack the newest live promise, and do not know that the others

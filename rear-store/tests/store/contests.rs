@@ -107,11 +107,11 @@ fn whoever_loses_again_and_again_is_told_to_come_later() {
     two.second.submit(reserve(1, "1")).unwrap();
 }
 
-/// Commands that wait together while a commit is under way.
+/// Commands that wait together while a commit is under way, and how many are counted as waiting then.
 fn together(
     two: &Two,
     commands: impl Iterator<Item = Command>,
-) -> Vec<Result<Answer, SubmitError>> {
+) -> (Vec<Result<Answer, SubmitError>>, u64) {
     let (entered, inside) = sync_channel(1);
     let (open, gate) = sync_channel::<()>(1);
     two.of_second.pull().meanwhile = Some(Box::new(move || {
@@ -126,15 +126,26 @@ fn together(
         two.second.submit_with(command, move |outcome| told.send(outcome).unwrap());
     }
     drop(told);
+    let waiting = two.second.meters().waiting();
     open.send(()).unwrap();
-    outcomes.iter().collect()
+    (outcomes.iter().collect(), waiting)
+}
+
+#[test]
+fn whoever_waits_is_counted_and_nobody_else() {
+    let two = two();
+    two.of_second.wake();
+    two.of_second.take_in(vec![reserve(1, "1m")]).recv().unwrap();
+    let (_, waiting) = together(&two, (2..=4).map(|number| reserve(number, "1m")));
+    assert_eq!(waiting, 3);
+    assert_eq!(two.second.meters().waiting(), 0);
 }
 
 #[test]
 fn what_is_too_much_for_one_entry_becomes_two() {
     let two = two();
     two.of_second.pull().largest = Some(2);
-    let outcomes = together(&two, (1..=7).map(|number| reserve(number, "100m")));
+    let (outcomes, _) = together(&two, (1..=7).map(|number| reserve(number, "100m")));
     assert_eq!(outcomes.len(), 7);
     assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
     let entries = two.board.reservations();

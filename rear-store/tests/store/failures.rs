@@ -18,7 +18,7 @@ use rear_store::{
 };
 
 use super::damage::{put_row, table};
-use super::stage::{Hands, Watched, advertise, release, reserve, reserve_with, start};
+use super::stage::{Hands, Watched, advertise, hear, release, reserve, reserve_with, start};
 
 #[test]
 fn a_refusal_that_rests_on_what_did_not_become_durable_is_not_told() {
@@ -121,6 +121,62 @@ fn however_much_ended_while_nobody_ran_has_ended_before_the_first_grant() {
     let store = start(journal, &hands);
     store.submit(reserve(9999, "4")).unwrap();
     assert_eq!(store.view().counts().released, usize::try_from(many).unwrap());
+}
+
+#[test]
+fn what_has_ended_is_done_in_ever_larger_portions_while_that_is_quick() {
+    let hands = Hands::start();
+    let journal = Watched::new();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("4", "4Gi", &hands)).unwrap();
+    let short = Terms { duration: Some(Duration::from_seconds(30)), ..Terms::default() };
+    let (told, outcomes) = channel();
+    for number in 1..=3000 {
+        let told = told.clone();
+        let command = reserve_with(number, "1m", short.clone());
+        store.submit_with(command, move |outcome| told.send(outcome).unwrap());
+    }
+    drop(told);
+    assert!(outcomes.iter().all(|outcome| outcome.is_ok()));
+    drop(store);
+    hands.pass(60);
+    let before = journal.commits();
+    let store = start(journal.clone(), &hands);
+    store.submit(reserve(9999, "4")).unwrap();
+    // 64, 128, 256 and so on up to a thousand, and the last one.
+    assert!(journal.commits() - before <= 10, "{}", journal.commits() - before);
+}
+
+#[test]
+fn failures_that_are_not_in_a_row_are_no_end() {
+    let hands = Hands::start();
+    let journal = Watched::new();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    for number in 1..=5 {
+        journal.fail_after(0);
+        let failed = store.submit(reserve(number, "100m"));
+        assert!(matches!(failed, Err(SubmitError::NotDurable(_))), "{failed:?}");
+        store.submit(reserve(number, "100m")).unwrap();
+    }
+    assert_eq!(store.failure(), None);
+}
+
+#[test]
+fn a_success_that_wrote_nothing_makes_up_for_no_failure() {
+    let hands = Hands::start();
+    let journal = Watched::new();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    store.submit(hear()).unwrap();
+    for number in 1..=3 {
+        assert_eq!(store.failure(), None);
+        journal.fail_after(0);
+        drop(store.submit(reserve(number, "100m")));
+        drop(store.submit(hear()));
+    }
+    let why = store.failure().unwrap();
+    assert!(why.contains("3 failures in a row"), "{why}");
 }
 
 #[test]
