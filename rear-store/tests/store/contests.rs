@@ -271,6 +271,18 @@ fn someone_tells_the_time_now_and_then_and_not_all_at_the_same_moment() {
 }
 
 #[test]
+fn who_waits_for_a_position_hears_of_one_at_which_nothing_happened() {
+    let two = two();
+    let mut news = two.second.subscribe(None);
+    news.mark_unchanged();
+    two.hands.pass(6);
+    two.first.submit(hear()).unwrap();
+    two.second.submit(hear()).unwrap();
+    assert!(news.has_changed().unwrap());
+    assert_eq!(*news.borrow(), two.first.view().position());
+}
+
+#[test]
 fn a_newcomer_whose_clock_is_wrong_grants_nothing_while_others_are_there() {
     let two = two();
     let off = Hands::start();

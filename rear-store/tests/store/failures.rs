@@ -148,6 +148,21 @@ fn what_has_ended_is_done_in_ever_larger_portions_while_that_is_quick() {
 }
 
 #[test]
+fn nobody_is_refused_for_want_of_room_that_has_ended() {
+    let hands = Hands::start();
+    let store = start(Memory::new(7, 1, 1).unwrap(), &hands);
+    store.submit(advertise("4", "4Gi", &hands)).unwrap();
+    let short = Terms { duration: Some(Duration::from_seconds(30)), ..Terms::default() };
+    // More than are ended in the first batch.
+    for number in 1..=400 {
+        store.submit(reserve_with(number, "10m", short.clone())).unwrap();
+    }
+    hands.pass(60);
+    store.submit(reserve(9999, "4")).unwrap();
+    assert_eq!(store.meters().commit_micros().sum, 0, "these clocks stood still in each commit");
+}
+
+#[test]
 fn failures_that_are_not_in_a_row_are_no_end() {
     let hands = Hands::start();
     let journal = Watched::new();
