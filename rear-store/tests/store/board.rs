@@ -47,6 +47,7 @@ pub(crate) type HandOver = Box<dyn FnMut(&[&Command]) -> HandedOver + Send>;
 #[derive(Clone)]
 pub(crate) struct Strings(Arc<Mutex<Pulled>>);
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a string of its own")]
 #[derive(Default)]
 pub(crate) struct Pulled {
     /// What the next commits come to, instead of an entry.

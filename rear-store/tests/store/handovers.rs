@@ -14,7 +14,7 @@ use super::board::{Board, Strings};
 use super::stage::{Hands, advertise, hear, release, reserve};
 
 /// Longer than any of this takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A store that hands over, and the one that it hands to.
 struct Pair {
