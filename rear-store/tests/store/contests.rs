@@ -118,7 +118,8 @@ fn together(
         entered.send(()).unwrap();
         gate.recv().unwrap();
     }));
-    two.second.submit_with(reserve(1000, "1m"), |outcome| drop(outcome.unwrap()));
+    let name = 1000 + u128::try_from(two.board.places()).unwrap();
+    two.second.submit_with(reserve(name, "1m"), |outcome| drop(outcome.unwrap()));
     inside.recv().unwrap();
     let (told, outcomes) = channel();
     for command in commands {
@@ -150,6 +151,9 @@ fn what_is_too_much_for_one_entry_becomes_two() {
     assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
     let entries = two.board.reservations();
     assert_eq!(entries[entries.len() - 4..], [1, 2, 2, 2]);
+    two.of_second.pull().largest = Some(1);
+    let (outcomes, _) = together(&two, (11..=12).map(|number| reserve(number, "100m")));
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
 }
 
 #[test]

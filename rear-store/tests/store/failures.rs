@@ -123,8 +123,18 @@ fn however_much_ended_while_nobody_ran_has_ended_before_the_first_grant() {
     assert_eq!(store.view().counts().released, usize::try_from(many).unwrap());
 }
 
-#[test]
-fn what_has_ended_is_done_in_ever_larger_portions_while_that_is_quick() {
+/// Clocks that go on by so much whenever someone looks.
+struct Slow(Hands, i64);
+
+impl Clock for Slow {
+    fn read(&self) -> Clocks {
+        self.0.pass(self.1);
+        self.0.read()
+    }
+}
+
+/// How many commits it takes until 3000 promises have ended, with clocks that go on by so many seconds for each look.
+fn commits_to_end_everything(seconds: i64) -> usize {
     let hands = Hands::start();
     let journal = Watched::new();
     let store = start(journal.clone(), &hands);
@@ -141,10 +151,21 @@ fn what_has_ended_is_done_in_ever_larger_portions_while_that_is_quick() {
     drop(store);
     hands.pass(60);
     let before = journal.commits();
-    let store = start(journal.clone(), &hands);
-    store.submit(reserve(9999, "4")).unwrap();
-    // 64, 128, 256 and so on up to a thousand, and the last one.
-    assert!(journal.commits() - before <= 10, "{}", journal.commits() - before);
+    let clock = Slow(hands, seconds);
+    let store = Store::start(journal.clone(), Policy::default(), clock).unwrap();
+    // Not a grant, for which all that has ended is done first.
+    store.submit(hear()).unwrap();
+    assert_eq!(store.view().counts().released, 3000);
+    journal.commits() - before
+}
+
+#[test]
+fn what_has_ended_is_done_in_ever_larger_portions_while_that_is_quick() {
+    // 64, 128, 256 and so on up to a thousand.
+    let quick = commits_to_end_everything(0);
+    assert!(quick <= 10, "{quick}");
+    let slow = commits_to_end_everything(1);
+    assert!(slow >= 3000 / 64, "{slow}");
 }
 
 #[test]
@@ -192,6 +213,21 @@ fn a_success_that_wrote_nothing_makes_up_for_no_failure() {
     }
     let why = store.failure().unwrap();
     assert!(why.contains("3 failures in a row"), "{why}");
+}
+
+#[test]
+fn a_retention_that_is_set_while_the_store_runs_counts_from_then_on() {
+    let hands = Hands::start();
+    let store = start(Memory::new(7, 1, 1).unwrap(), &hands);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    for number in 1..=20 {
+        store.submit(reserve(number, "1m")).unwrap();
+    }
+    assert_eq!(store.view().trimmed_through().number, 0);
+    let events = EventRetention { count: 5, ..EventRetention::default() };
+    store.reconfigure(Settings { events, ..Settings::default() }).unwrap();
+    store.submit(reserve(99, "1m")).unwrap();
+    assert!(store.view().trimmed_through().number > 0);
 }
 
 #[test]
