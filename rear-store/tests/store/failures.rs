@@ -100,13 +100,8 @@ fn whoever_names_a_reservation_gets_it_or_hears_that_it_is_unknown() {
     assert_eq!(again, unknown, "it is forgotten in this very batch");
 }
 
-#[test]
-fn however_much_ended_while_nobody_ran_has_ended_before_the_first_grant() {
-    let hands = Hands::start();
-    let journal = Memory::new(7, 1, 1).unwrap();
-    let store = start(journal.clone(), &hands);
-    store.submit(advertise("4", "4Gi", &hands)).unwrap();
-    let many = 3 * u128::try_from(MAX_DUE).unwrap() + 500;
+/// So many promises that end in half a minute, all asked for at once.
+fn promise_shortly(store: &Store, many: u128) {
     let short = Terms { duration: Some(Duration::from_seconds(30)), ..Terms::default() };
     let (told, outcomes) = channel();
     for number in 1..=many {
@@ -116,6 +111,16 @@ fn however_much_ended_while_nobody_ran_has_ended_before_the_first_grant() {
     }
     drop(told);
     assert!(outcomes.iter().all(|outcome| outcome.is_ok()));
+}
+
+#[test]
+fn however_much_ended_while_nobody_ran_has_ended_before_the_first_grant() {
+    let hands = Hands::start();
+    let journal = Memory::new(7, 1, 1).unwrap();
+    let store = start(journal.clone(), &hands);
+    store.submit(advertise("4", "4Gi", &hands)).unwrap();
+    let many = 3 * u128::try_from(MAX_DUE).unwrap() + 500;
+    promise_shortly(&store, many);
     drop(store);
     hands.pass(60);
     let store = start(journal, &hands);
@@ -139,15 +144,7 @@ fn commits_to_end_everything(seconds: i64) -> usize {
     let journal = Watched::new();
     let store = start(journal.clone(), &hands);
     store.submit(advertise("4", "4Gi", &hands)).unwrap();
-    let short = Terms { duration: Some(Duration::from_seconds(30)), ..Terms::default() };
-    let (told, outcomes) = channel();
-    for number in 1..=3000 {
-        let told = told.clone();
-        let command = reserve_with(number, "1m", short.clone());
-        store.submit_with(command, move |outcome| told.send(outcome).unwrap());
-    }
-    drop(told);
-    assert!(outcomes.iter().all(|outcome| outcome.is_ok()));
+    promise_shortly(&store, 3000);
     drop(store);
     hands.pass(60);
     let before = journal.commits();
