@@ -69,6 +69,8 @@ async fn serve(
     let request = read_request(&mut stream).await?;
     asked.lock().unwrap().push(request);
     let answer = script.lock().unwrap().pop_front().unwrap_or_default();
+    // Said, so that a client does not send its next request into a connection that is about to close.
+    let answer = answer.replacen("\r\n", "\r\nconnection: close\r\n", 1);
     stream.write_all(answer.as_bytes()).await.ok()?;
     stream.shutdown().await.ok()
 }
