@@ -76,7 +76,7 @@ pub async fn run(wanted: Wanted, now: Timestamp) -> Result<(), DevError> {
     let loaded = load(&Flags::default(), &environment(place.path(), wanted.port))?;
     let log = Log::start(&loaded.config).map_err(ServeError::from)?;
     let mut config = loaded.config;
-    let signals = Signals::listen()?;
+    let signals = Signals::of_a_trial()?;
     let mut house = House::build(&config, log).await?;
     let issued = Layout::of(place.path()).issued();
     let url = format!("https://localhost:{}", house.addresses.api.port());

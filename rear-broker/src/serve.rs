@@ -2,6 +2,7 @@
 
 mod doors;
 mod lead;
+mod signals;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,7 +13,6 @@ use rear_api::moment;
 use rear_engine::Timestamp;
 use rear_store::clock::{Clock, SystemClock};
 use thiserror::Error;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 use tracing::{error, info, warn};
@@ -33,8 +33,10 @@ use crate::routes::{Api, probes};
 use crate::supervisor::Supervisor;
 use crate::tls::{CredentialError, Credentials, Trust, watch as watch_certificates};
 use doors::Doors;
+use signals::Wish;
 
 pub(crate) use doors::Addresses;
+pub(crate) use signals::Signals;
 
 /// How long accepted requests may take to finish when the broker stops.
 const GRACE: Duration = Duration::from_secs(25);
@@ -103,8 +105,7 @@ where
     let log = Log::start(&loaded.config)?;
     warn_about(&loaded);
     let mut config = loaded.config;
-    let signals = Signals::listen()?;
-    let mut signals = signals;
+    let mut signals = Signals::of_a_service()?;
     let held = tokio::select! {
         held = lead::turn(&config) => held?,
         () = signals.stopping() => return Ok(()),
@@ -225,12 +226,13 @@ impl House {
         let mut alive = std::pin::pin!(supervisor.keep_alive(broker));
         loop {
             tokio::select! {
-                _ = signals.terminate.recv() => return Ok(()),
-                _ = signals.interrupt.recv() => return Ok(()),
-                _ = signals.hang_up.recv() => {
-                    reload_certificates.notify_one();
-                    changeable.take(config, again()).await;
-                }
+                wish = signals.next() => match wish {
+                    Wish::Stop => return Ok(()),
+                    Wish::ReadAgain => {
+                        reload_certificates.notify_one();
+                        changeable.take(config, again()).await;
+                    }
+                },
                 Some(failure) = failures.recv() => return Err(failure),
                 failed = health.wait_for(|health| health.failure.is_some()) => {
                     let why = failed.ok().and_then(|health| health.failure.clone());
@@ -251,32 +253,6 @@ impl House {
         self.over.send_replace(true);
         for other in self.others {
             other.abort();
-        }
-    }
-}
-
-/// The signals that mean something.
-pub(crate) struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-    hang_up: Signal,
-}
-
-impl Signals {
-    pub(crate) fn listen() -> Result<Self, ServeError> {
-        let listen = |kind| signal(kind).map_err(ServeError::Signals);
-        Ok(Self {
-            terminate: listen(SignalKind::terminate())?,
-            interrupt: listen(SignalKind::interrupt())?,
-            hang_up: listen(SignalKind::hangup())?,
-        })
-    }
-
-    /// Until one says to stop.
-    async fn stopping(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
         }
     }
 }

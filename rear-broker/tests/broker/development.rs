@@ -17,7 +17,10 @@ struct Tried {
 impl Tried {
     /// Starts it and waits until it has said what to do.
     fn start(arguments: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rear-broker"));
+        Self::start_by(Command::new(env!("CARGO_BIN_EXE_rear-broker")), arguments)
+    }
+
+    fn start_by(mut command: Command, arguments: &[&str]) -> Self {
         command.arg("dev").args(arguments).stdout(Stdio::piped());
         let mut tried = Self { child: command.spawn().unwrap(), said: String::new() };
         let mut lines = BufReader::new(tried.child.stdout.take().unwrap()).lines();
@@ -40,8 +43,12 @@ impl Tried {
         line.trim_matches('\'').into()
     }
 
-    fn stop(mut self) {
-        signal(&self.child, "INT");
+    fn stop(self) {
+        self.end_by("INT");
+    }
+
+    fn end_by(mut self, name: &str) {
+        signal(&self.child, name);
         assert!(self.child.wait().unwrap().success());
     }
 }
@@ -105,6 +112,23 @@ fn the_lines_that_it_prints_do_what_it_says_in_every_shell() {
     assert!(certificates.exists());
     tried.stop();
     assert!(!certificates.parent().unwrap().exists(), "and nothing stays");
+}
+
+#[test]
+fn it_ends_with_its_terminal_unless_it_was_started_to_outlive_it() {
+    let few = ["--clusters", "2", "--http-port", "0"];
+    let tried = Tried::start(&few);
+    let certificates = tried.certificates();
+    tried.end_by("HUP");
+    assert!(!certificates.parent().unwrap().exists(), "nothing stays");
+    let mut without = Command::new("nohup");
+    without.arg(env!("CARGO_BIN_EXE_rear-broker"));
+    let mut tried = Tried::start_by(without, &few);
+    signal(&tried.child, "HUP");
+    let first = tried.pasted().lines().take(2).collect::<Vec<_>>().join("\n");
+    let asked = paste("sh", &format!("{first}\nas admin reservations\n"));
+    assert!(!asked.is_empty() && tried.child.try_wait().unwrap().is_none(), "{asked:?}");
+    tried.stop();
 }
 
 #[test]
