@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::journal::{JournalError, Reader};
 use crate::position::EventId;
+use crate::rows::{read_events_after, read_meta};
 use crate::view::{MAX_SCANNED, Told, View, concerned};
 
 /// Some events, and how far was looked.
@@ -50,9 +51,14 @@ pub(crate) fn stretch(
         }
     }
     // Not under the lock: the disk may be slow.
-    let mut found = reader.events_after(last, MAX_SCANNED)?;
+    let rows = reader.snapshot()?;
+    let mut found = read_events_after(&*rows, last, MAX_SCANNED)?;
+    // They may have been trimmed since, which is true of the rows before it is shown.
+    if last < EventId::end_of(read_meta(&*rows)?.trimmed_through) {
+        return Err(FeedError::Gone(last));
+    }
+    drop(rows);
     let view = read();
-    // It may have been trimmed while it was read.
     check(&view, last)?;
     // What is durable and not yet shown is told once it is: before, nobody knows whom it concerns.
     found.retain(|(id, _)| id.position <= view.position());

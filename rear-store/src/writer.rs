@@ -123,6 +123,8 @@ pub(crate) struct Writer {
     trimming: Trimming,
     /// How much of what is due is done in one batch.
     portion: Portion,
+    /// The same where others write as well: less than what may be, where that did not fit into an entry.
+    due: usize,
     /// How many batches failed since one succeeded.
     failures: u32,
     /// Those who share the ledger could not be asked when they were last asked.
@@ -175,6 +177,7 @@ impl Writer {
             position,
             trimming,
             portion: Portion::default(),
+            due: sharing.map_or(0, |sharing| sharing.due),
             failures: 0,
             away: false,
             shared,

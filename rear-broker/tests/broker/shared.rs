@@ -8,5 +8,4 @@ mod guarded;
 mod load;
 mod measures;
 mod outages;
-mod proxy;
 mod trio;

@@ -1,7 +1,5 @@
 //! Three brokers on one ledger in etcd: all answer over HTTP, and one of them works on the resources.
 
-#[path = "../broker/shared/proxy.rs"]
-mod proxy;
 #[path = "../broker/shared/trio.rs"]
 #[allow(dead_code, reason = "the tests of the shared ledger use more of it")]
 mod trio;

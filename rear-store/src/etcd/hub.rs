@@ -101,6 +101,7 @@ impl Hub {
     pub(super) fn apply(&self, head: Head) {
         let mut state = self.state();
         state.applied = head;
+        state.fork = None;
         state.known = state.known.max(head.position);
         state.heard = state.heard.split_off(&(head.position.number.saturating_add(1)));
         if let Some((at, position)) = state.next_as_of
@@ -182,7 +183,10 @@ impl Hub {
             }
             Err(_) => {}
         }
-        state.fork = seen.as_ref().err().cloned();
+        // That there is more does not show that it is of the journal that was followed: the next entry does.
+        if !matches!(seen, Ok(Seen::More(_))) {
+            state.fork = seen.as_ref().err().cloned();
+        }
         drop(state);
         if matches!(seen, Ok(Seen::More(_))) {
             self.wake();
@@ -198,6 +202,11 @@ impl Hub {
     /// Whether the last question was not answered.
     pub(super) fn is_in_trouble(&self) -> bool {
         self.state().trouble.is_some()
+    }
+
+    /// The next entry is not one of the journal that was followed.
+    pub(super) fn fork_off(&self, fork: &Fork) {
+        self.state().fork = Some(fork.clone());
     }
 
     /// Why nothing may be granted, however well etcd answers.
@@ -220,6 +229,11 @@ impl Hub {
         state.brokers = others.len() + 1;
         state.schema = agreed_schema(SCHEMA, others.iter().map(|other| other.reads));
         state.company = others.iter().any(|other| other.settled);
+    }
+
+    /// Nobody could be asked who is there: someone may be.
+    pub(super) fn expect_company(&self) {
+        self.state().company = true;
     }
 
     /// The newest shape of entries that every broker that is there can read.

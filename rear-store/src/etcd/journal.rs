@@ -96,7 +96,11 @@ impl EtcdJournal {
         if let Some(door) = door {
             runtime.spawn(peers::open(door));
         }
-        hub.note_others(&others.unwrap_or_default());
+        match others {
+            Ok(others) => hub.note_others(&others),
+            // Whose clock is wrong must not be believed only because nobody could be asked.
+            Err(_) => hub.expect_company(),
+        }
         let company = hub.has_company();
         let mut journal = Self {
             local,
@@ -193,7 +197,9 @@ impl EtcdJournal {
         let Entry { batch, head, id } =
             Entry::open_next(&applied, &bytes).map_err(|error| match error {
                 EntryError::Unlinked { position } | EntryError::OtherLedger { position, .. } => {
-                    JournalError::Fork(Fork::OtherEntry(position))
+                    let fork = Fork::OtherEntry(position);
+                    self.hub.fork_off(&fork);
+                    JournalError::Fork(fork)
                 }
                 error => error.into(),
             })?;
@@ -203,7 +209,11 @@ impl EtcdJournal {
         Ok(Followed::Batch(Box::new(batch)))
     }
 
+    /// Goes on from the last snapshot, unless it would bury entries that only this broker has.
     fn begin_anew(&mut self, applied: &Head) -> Result<Followed, JournalError> {
+        if let Some(fork) = self.hub.fork() {
+            return Err(fork.into());
+        }
         let found = self.block_on(snapshot::find(&self.hub.remote))?;
         let newer = found.filter(|found| {
             found.head.ledger == applied.ledger && found.head.position > applied.position
@@ -276,13 +286,12 @@ pub(super) fn begin_file(
     path: &Path,
     commit: Commit,
 ) -> Result<(), OpenError> {
-    let shelf = runtime.block_on(snapshot::find(remote))?;
-    Local::create(path, head.ledger, commit)?;
-    if let Some(shelf) = shelf {
-        let (mut local, _) = Local::open(path, commit)?;
-        snapshot::install(remote, runtime.handle(), &shelf, &mut local)?;
+    match runtime.block_on(snapshot::find(remote))? {
+        None => Local::create(path, head.ledger, commit),
+        Some(shelf) => Local::create_with(path, &shelf.head, commit, |rows| {
+            snapshot::read(remote, runtime.handle(), &shelf, rows)
+        }),
     }
-    Ok(())
 }
 
 impl Journal for EtcdJournal {
@@ -401,11 +410,12 @@ impl Journal for EtcdJournal {
 
     fn follow(&mut self) -> Result<Followed, JournalError> {
         self.settle()?;
-        if let Some(fork) = self.hub.fork() {
-            return Err(fork.into());
-        }
+        // Also after a fork: the next entry shows whether it is the journal that was followed again.
         if self.hub.is_behind() {
             return self.follow_next();
+        }
+        if let Some(fork) = self.hub.fork() {
+            return Err(fork.into());
         }
         self.local.sync_if_due()?;
         Ok(Followed::Nothing)

@@ -10,7 +10,6 @@ use rear_engine::fleet::FIRST_INCARNATION;
 use tokio::time::Instant;
 
 use super::OpenError;
-use crate::files::FileError;
 use crate::journal::{Batch, Journal, JournalError};
 use crate::position::Position;
 use crate::records::Table;
@@ -45,14 +44,26 @@ pub(super) fn genesis(ledger: u128) -> Head {
 
 impl Local {
     /// Makes a file for a journal that begins as `genesis` does.
-    pub(super) fn create(path: &Path, ledger: u128, commit: Commit) -> Result<(), FileError> {
+    pub(super) fn create(path: &Path, ledger: u128, commit: Commit) -> Result<(), OpenError> {
+        let first = FIRST_INCARNATION;
+        Self::create_with(path, &genesis(ledger), commit, |rows| {
+            write_meta(rows, Meta::of_new(ledger, first, first))
+        })
+    }
+
+    /// Makes a file that has applied a journal up to `head`. It gets its name once all rows are in it.
+    pub(super) fn create_with(
+        path: &Path,
+        head: &Head,
+        commit: Commit,
+        fill: impl FnOnce(&mut dyn WriteRows) -> Result<(), JournalError>,
+    ) -> Result<(), OpenError> {
+        let row = seal_applied(head).map_err(JournalError::from)?;
         RedbJournal::create_with(path, commit, |file| {
-            let first = FIRST_INCARNATION;
-            let filled = file.write(|rows| {
-                write_meta(rows, Meta::of_new(ledger, first, first))?;
-                rows.put(Table::Meta, APPLIED_KEY, &seal_applied(&genesis(ledger))?)
-            });
-            filled.map_err(|error| FileError::damaged(path, error))
+            Ok(file.write(|rows| {
+                fill(rows)?;
+                rows.put(Table::Meta, APPLIED_KEY, &row)
+            })?)
         })
     }
 

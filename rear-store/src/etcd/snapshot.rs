@@ -18,7 +18,7 @@ use crate::position::Position;
 use crate::records::Table;
 use crate::records::head::{APPLIED_KEY, open_applied, open_head, seal_head};
 use crate::records::shelf::ShelfRecord;
-use crate::rows::ReadRows;
+use crate::rows::{ReadRows, WriteRows};
 use crate::shared::{Head, hash_of};
 
 /// How many bytes a chunk has: well below what etcd takes at once, and few of them for a large ledger.
@@ -50,6 +50,16 @@ pub(super) fn install(
     shelf: &Shelf,
     local: &mut Local,
 ) -> Result<(), JournalError> {
+    local.replace(&shelf.head, |rows| read(remote, handle, shelf, rows))
+}
+
+/// Puts the rows of a snapshot where there are none.
+pub(super) fn read(
+    remote: &Arc<Remote>,
+    handle: &Handle,
+    shelf: &Shelf,
+    rows: &mut dyn WriteRows,
+) -> Result<(), JournalError> {
     let chunks = Chunks {
         remote: remote.clone(),
         handle: handle.clone(),
@@ -57,13 +67,11 @@ pub(super) fn install(
         next: 0,
         rest: io::Cursor::new(Vec::new()),
     };
-    local.replace(&shelf.head, |rows| {
-        let mut kept = Rows::open(chunks).map_err(unusable)?;
-        while let Some(row) = kept.next().map_err(unusable)? {
-            rows.put(row.table, &row.key, &row.value)?;
-        }
-        Ok(())
-    })
+    let mut kept = Rows::open(chunks).map_err(unusable)?;
+    while let Some(row) = kept.next().map_err(unusable)? {
+        rows.put(row.table, &row.key, &row.value)?;
+    }
+    Ok(())
 }
 
 /// A snapshot that cannot be read may be one that was replaced: it is looked for again.
@@ -107,7 +115,7 @@ pub(super) fn make(
     broker: u128,
 ) -> Result<(), JournalError> {
     let Some(claim) = handle.block_on(claim(&hub.remote))? else { return Ok(()) };
-    let made = make_claimed(hub, handle, reader, broker);
+    let made = make_claimed(hub, handle, reader, broker, claim);
     let given_back =
         hub.remote.once(|mut client: Client| async move { client.lease_revoke(claim).await });
     // A claim that cannot be given back runs out.
@@ -120,6 +128,7 @@ fn make_claimed(
     handle: &Handle,
     reader: &dyn Reader,
     broker: u128,
+    claim: i64,
 ) -> Result<(), JournalError> {
     let rows = reader.snapshot()?;
     let head = applied(&*rows)?;
@@ -131,9 +140,13 @@ fn make_claimed(
         return Ok(());
     }
     let shelf = upload(&hub.remote, handle, &*rows, head, broker)?;
-    handle.block_on(publish(&hub.remote, &shelf))?;
+    let shown = TxnOp::put(hub.remote.keys.snapshot(), record(&shelf)?, None);
+    if !handle.block_on(while_claimed(&hub.remote, claim, shown))? {
+        // Another broker makes one: what was put here goes when that is done.
+        return Ok(());
+    }
     hub.note_snapshot(shelf.at, shelf.head.position);
-    handle.block_on(clear_away(&hub.remote, &shelf))
+    handle.block_on(clear_away(&hub.remote, &shelf, claim))
 }
 
 fn applied(rows: &dyn ReadRows) -> Result<Head, JournalError> {
@@ -224,28 +237,36 @@ pub(super) fn record(shelf: &Shelf) -> Result<Vec<u8>, JournalError> {
     Ok(ShelfRecord { head, upload, chunks, bytes, at }.seal()?)
 }
 
-async fn publish(remote: &Remote, shelf: &Shelf) -> Result<(), JournalError> {
-    let (key, value) = (remote.keys.snapshot(), record(shelf)?);
-    let put = remote.each(|mut client: Client| {
-        let (key, value) = (key.clone(), value.clone());
-        async move { client.put(key, value, None).await }
+/// Does this if the claim is still this broker's, and says whether it was: one that was stopped for long may have lost it to
+/// another, whose chunks it would remove.
+async fn while_claimed(remote: &Remote, claim: i64, what: TxnOp) -> Result<bool, JournalError> {
+    let mine = Compare::lease(remote.keys.claim(), CompareOp::Equal, claim);
+    let txn = Txn::new().when([mine]).and_then([what]);
+    let done = remote.each(|mut client: Client| {
+        let txn = txn.clone();
+        async move { client.txn(txn).await }
     });
-    Ok(put.await.map(drop)?)
+    Ok(done.await?.succeeded())
 }
 
 /// Removes entries that are in the snapshot, and older snapshots, and lets etcd give the space back.
-async fn clear_away(remote: &Remote, shelf: &Shelf) -> Result<(), JournalError> {
+async fn clear_away(remote: &Remote, shelf: &Shelf, claim: i64) -> Result<(), JournalError> {
     let Position { incarnation, number } = shelf.head.position;
     let kept = remote.options().snapshot_every / KEPT_BEHIND;
     let first_kept = Position { incarnation, number: number.saturating_sub(kept) };
-    delete(remote, remote.keys.entries(), remote.keys.entry(first_kept)).await?;
+    let old_entries = delete(remote.keys.entries(), remote.keys.entry(first_kept));
+    if !while_claimed(remote, claim, old_entries).await? {
+        return Ok(());
+    }
     let prefix = remote.keys.uploads();
     let options = GetOptions::new().with_prefix().with_keys_only();
     let found = remote.each(|client| get(client, prefix.clone(), Some(options.clone()))).await?;
     let own = remote.keys.chunks(shelf.upload);
     for old in found.kvs().iter().filter(|kept| !kept.key().starts_with(own.as_bytes())) {
         let key = String::from_utf8_lossy(old.key()).into_owned();
-        delete(remote, key.clone(), key + "\0").await?;
+        if !while_claimed(remote, claim, delete(key.clone(), key + "\0")).await? {
+            return Ok(());
+        }
     }
     let revision = found.header().map_or(0, etcd_client::ResponseHeader::revision);
     // Someone else may have compacted further already: that is as good.
@@ -255,12 +276,8 @@ async fn clear_away(remote: &Remote, shelf: &Shelf) -> Result<(), JournalError> 
     Ok(())
 }
 
-async fn delete(remote: &Remote, from: String, to: String) -> Result<(), JournalError> {
-    let deleted = remote.each(|mut client: Client| {
-        let (from, options) = (from.clone(), DeleteOptions::new().with_range(to.clone()));
-        async move { client.delete(from, Some(options)).await }
-    });
-    Ok(deleted.await.map(drop)?)
+fn delete(from: String, to: String) -> TxnOp {
+    TxnOp::delete(from, Some(DeleteOptions::new().with_range(to)))
 }
 
 /// How long a snapshot that failed is not tried again.

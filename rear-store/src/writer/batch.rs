@@ -129,7 +129,7 @@ impl Writer {
         reading: Reading,
         draft: &mut Draft,
     ) {
-        let limit = self.sharing.map_or(self.portion.size(), |sharing| sharing.due);
+        let limit = self.due_at_once(self.portion.size());
         // What is forgotten is unknown to every command of the batch, so that none names what is gone after it.
         let faded = [Command::Retire { limit }];
         // What time alone brings about, after what frees capacity and before what takes it.
@@ -156,14 +156,23 @@ impl Writer {
         let mut decided = self.decide(command, reading, draft);
         // A portion may be too small for whoever comes in the middle of very many ends: nobody is refused for lack of room
         // that has ended.
-        if let (Err(SubmitError::Refused(Refusal::NoRoom(_))), Some(again)) = (&decided, again) {
-            self.decide_due(&[Command::Expire { limit: MAX_DUE }], reading, draft);
+        if let (true, Some(again)) = (is_lack_of_room(&decided), again) {
+            let limit = self.due_at_once(MAX_DUE);
+            self.decide_due(&[Command::Expire { limit }], reading, draft);
             decided = self.decide(again, reading, draft);
+            if is_lack_of_room(&decided) && self.more_is_due(reading.now) {
+                decided = Err(SubmitError::Overloaded);
+            }
         }
         draft.decided.push(decided);
     }
 
-    fn more_is_due(&self, now: Timestamp) -> bool {
+    /// How much of what is due goes into one batch: so much, or what fits where others write as well.
+    fn due_at_once(&self, alone: usize) -> usize {
+        if self.sharing.is_some() { self.due } else { alone }
+    }
+
+    pub(super) fn more_is_due(&self, now: Timestamp) -> bool {
         self.fleet.next_due().is_some_and(|due| due <= now)
     }
 
@@ -318,6 +327,10 @@ impl Writer {
         *self.shared.view.write().unwrap_or_else(PoisonError::into_inner) = view;
         self.shared.subscribers.tell_everyone(meta.position);
     }
+}
+
+fn is_lack_of_room(decided: &Result<Subject, SubmitError>) -> bool {
+    matches!(decided, Err(SubmitError::Refused(Refusal::NoRoom(_))))
 }
 
 /// Work by its kind.

@@ -99,6 +99,7 @@ impl Writer {
                     return Ok(());
                 }
                 Err(Setback::Overtaken) => self.shared.meters.lost(),
+                Err(Setback::TooLarge) if self.due > 1 && self.is_something_due() => self.due /= 2,
                 Err(Setback::TooLarge) => return self.halve(asked),
                 Err(setback) => return self.give_up(setback, asked.callers),
             }
@@ -139,6 +140,7 @@ impl Writer {
                 if durable {
                     self.failures = 0;
                     self.unheard = false;
+                    self.due = self.sharing.map_or(0, |sharing| sharing.due.min(self.due * 2));
                 }
                 self.show(batch).map_err(Setback::Failed)?;
                 Ok(decided)
@@ -206,9 +208,27 @@ impl Writer {
         silent > TICK.as_nanos() + jitter
     }
 
+    fn is_something_due(&mut self) -> bool {
+        let now = self.timekeeper.read(self.clock.read()).now;
+        self.more_is_due(now)
+    }
+
     /// Half of them fit, or one of them alone does not.
     fn halve(&mut self, mut asked: Asked) -> Result<(), String> {
+        if asked.commands.is_empty() {
+            // Something that is due is larger than an entry: nobody can do more than wait for whoever ends it.
+            self.away = true;
+            return Ok(());
+        }
         if asked.commands.len() < 2 {
+            let before = self.position;
+            // What is due may have taken its place: that first.
+            if self.is_something_due() {
+                self.decide_until_settled(Asked::default())?;
+            }
+            if self.position != before {
+                return self.decide_until_settled(asked);
+            }
             let why = "what was decided is too large for one entry of the journal".to_owned();
             tell_all(asked.callers, &SubmitError::CutOff(why));
             return Ok(());

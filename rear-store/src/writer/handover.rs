@@ -21,6 +21,7 @@ use crate::store::{Answer, SubmitError};
 const OWN_AFFAIRS: Duration = Duration::from_seconds(1);
 
 /// Commands, and who waits for each, in the same order.
+#[derive(Default)]
 pub(super) struct Asked {
     pub(super) commands: Vec<Command>,
     pub(super) callers: Vec<Caller>,
@@ -33,8 +34,7 @@ impl Asked {
 
     /// Takes out those of which `which` is true, for their places.
     fn take_out(&mut self, which: impl Fn(usize, &Command, &Caller) -> bool) -> Self {
-        let mut out = Self { commands: Vec::new(), callers: Vec::new() };
-        let mut rest = Self { commands: Vec::new(), callers: Vec::new() };
+        let (mut out, mut rest) = (Self::default(), Self::default());
         let all = self.commands.drain(..).zip(self.callers.drain(..));
         for (place, (command, caller)) in all.enumerate() {
             let to = if which(place, &command, &caller) { &mut out } else { &mut rest };
@@ -195,9 +195,6 @@ impl Writer {
 
     /// Reservations that were handed over, of which nothing was heard, and which are there.
     fn answer_what_was_decided(&mut self, asked: &mut Asked) {
-        if !self.unheard {
-            return;
-        }
         let fleet = &self.fleet;
         let there = asked.take_out(|_, command, caller| match command {
             Command::Reserve { id, .. } => {

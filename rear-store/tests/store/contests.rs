@@ -6,12 +6,12 @@ use std::sync::mpsc::{channel, sync_channel};
 
 use rear_engine::Command;
 use rear_engine::testing::{cluster, id};
-use rear_store::journal::JournalError;
+use rear_store::journal::{HandedOver, JournalError};
 use rear_store::shared::EntryError;
 use rear_store::{Answer, Position, Store, SubmitError};
 
 use super::board::Board;
-use super::stage::{Hands, advertise, hear, release, reserve};
+use super::stage::{Hands, advertise, hear, release, reserve, reserve_for};
 
 fn out_of_reach() -> JournalError {
     JournalError::OutOfReach("no route".to_owned())
@@ -163,6 +163,64 @@ fn what_is_too_large_by_itself_is_told_and_changes_nothing() {
     let Err(SubmitError::CutOff(why)) = two.second.submit(reserve(1, "1")) else { panic!() };
     assert!(why.contains("too large for one entry"), "{why}");
     assert_eq!(live(&two.second).1, 0);
+}
+
+#[test]
+fn what_is_due_and_too_much_for_one_entry_becomes_several_and_hides_no_room() {
+    let two = two();
+    for number in 1..=10 {
+        two.second.submit(reserve_for(number, "100m", 60)).unwrap();
+    }
+    let before = two.board.places();
+    for strings in [&two.of_first, &two.of_second] {
+        strings.pull().largest = Some(3);
+    }
+    two.hands.pass(61);
+    // All of the provider, so that every one of them must have ended.
+    let mut told = two.second.submit(reserve(11, "2"));
+    while matches!(told, Err(SubmitError::Overloaded)) {
+        told = two.second.submit(reserve(11, "2"));
+    }
+    assert_eq!(told.unwrap().reservation.unwrap().id, id(11));
+    assert_eq!(live(&two.second).1, 1);
+    let entries = &two.board.reservations()[before..];
+    assert_eq!(entries.iter().sum::<usize>(), 11, "each once: {entries:?}");
+}
+
+#[test]
+fn what_is_due_leaves_its_place_to_what_does_not_fit_beside_it() {
+    let two = two();
+    for number in 1..=3 {
+        two.second.submit(reserve_for(number, "100m", 60)).unwrap();
+    }
+    for strings in [&two.of_first, &two.of_second] {
+        strings.pull().largest = Some(1);
+    }
+    two.hands.pass(61);
+    two.second.submit(reserve(4, "100m")).unwrap();
+    assert_eq!(live(&two.second).1, 1);
+    for strings in [&two.of_first, &two.of_second] {
+        strings.pull().largest = Some(0);
+    }
+    two.hands.pass(1);
+    let Err(SubmitError::CutOff(_)) = two.second.submit(reserve(5, "100m")) else { panic!() };
+}
+
+#[test]
+fn what_was_handed_over_is_found_although_an_entry_of_another_half_stands() {
+    let two = two();
+    two.of_second.pull().hand_over = Some(Box::new(|_| HandedOver::Unheard));
+    two.of_second.pull().largest = Some(1);
+    let (outcomes, _) = together(
+        &two,
+        (1..=2).map(|number| {
+            let (strings, first) = (two.of_second.clone(), two.first.clone());
+            // The other broker decides the second of them while both are too much for one entry.
+            strings.pull().meanwhile = Some(Box::new(move || drop(first.submit(reserve(2, "1")))));
+            reserve(number, "1m")
+        }),
+    );
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
 }
 
 #[test]

@@ -87,6 +87,12 @@ fn release(number: u128) -> Command {
     Command::Release { id: id(number), by: Actor::Cluster(cluster("r")) }
 }
 
+/// Waits for a snapshot that ends after this entry.
+fn snapshot_after(store: &Store, number: u64) {
+    let made = || store.standing()?.snapshot.filter(|(_, at)| at.number > number);
+    eventually(made).unwrap();
+}
+
 /// Every row of a store, to the byte.
 fn dump(store: &Store) -> Vec<u8> {
     let mut bytes = Vec::new();

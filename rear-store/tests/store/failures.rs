@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use rear_engine::testing::{cluster, id};
-use rear_engine::{Command, Duration, Policy, Refusal, Terms};
+use rear_engine::{Command, Duration, Policy, Refusal};
 use rear_store::backup::{self, BackupError};
 use rear_store::clock::Clock;
 use rear_store::settings::EventRetention;
@@ -18,7 +18,7 @@ use rear_store::{
 };
 
 use super::damage::{put_row, table};
-use super::stage::{Hands, Watched, advertise, hear, release, reserve, reserve_with, start};
+use super::stage::{Hands, Watched, advertise, hear, release, reserve, reserve_for, start};
 
 #[test]
 fn a_refusal_that_rests_on_what_did_not_become_durable_is_not_told() {
@@ -102,11 +102,10 @@ fn whoever_names_a_reservation_gets_it_or_hears_that_it_is_unknown() {
 
 /// So many promises that end in half a minute, all asked for at once.
 fn promise_shortly(store: &Store, many: u128) {
-    let short = Terms { duration: Some(Duration::from_seconds(30)), ..Terms::default() };
     let (told, outcomes) = channel();
     for number in 1..=many {
         let told = told.clone();
-        let command = reserve_with(number, "1m", short.clone());
+        let command = reserve_for(number, "1m", 30);
         store.submit_with(command, move |outcome| told.send(outcome).unwrap());
     }
     drop(told);
@@ -170,10 +169,9 @@ fn nobody_is_refused_for_want_of_room_that_has_ended() {
     let hands = Hands::start();
     let store = start(Memory::new(7, 1, 1).unwrap(), &hands);
     store.submit(advertise("4", "4Gi", &hands)).unwrap();
-    let short = Terms { duration: Some(Duration::from_seconds(30)), ..Terms::default() };
     // More than are ended in the first batch.
     for number in 1..=400 {
-        store.submit(reserve_with(number, "10m", short.clone())).unwrap();
+        store.submit(reserve_for(number, "10m", 30)).unwrap();
     }
     hands.pass(60);
     store.submit(reserve(9999, "4")).unwrap();

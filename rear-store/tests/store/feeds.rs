@@ -283,6 +283,41 @@ fn what_is_durable_and_not_yet_shown_is_told_later_and_not_never() {
 }
 
 #[test]
+fn what_is_trimmed_and_not_yet_shown_to_be_is_gone_and_not_left_out() {
+    let hands = Hands::start();
+    let (journal, open) = Watched::that_returns_late();
+    let few = keeping("1000h", 2);
+    let store = Store::start(journal.clone(), few.clone(), hands.clone()).unwrap();
+    for command in [advertise("4", "1Gi", &hands), reserve(1, "1")] {
+        open.send(()).unwrap();
+        store.submit(command).unwrap();
+    }
+    drop(store);
+    let store = Store::start(journal.clone(), few, hands).unwrap();
+    let open = open;
+    let (told, answers) = std::sync::mpsc::channel();
+    let kept = || journal.reader().meta().unwrap().trimmed_through;
+    let before = kept();
+    for number in 2..9 {
+        let told = told.clone();
+        store.submit_with(reserve(number, "1m"), move |outcome| drop(told.send(outcome)));
+        while journal.contents().reservations.len() < usize::try_from(number).unwrap() {
+            std::thread::yield_now();
+        }
+        if kept() != before {
+            break;
+        }
+        open.send(()).unwrap();
+        answers.recv().unwrap().unwrap();
+    }
+    // The oldest are gone from the disk; the writer has not come back from there.
+    assert_ne!(store.view().trimmed_through(), kept());
+    let stretch = store.events_after(beginning(), None, 9);
+    assert!(matches!(stretch, Err(FeedError::Gone(_))), "{stretch:?}");
+    open.send(()).unwrap();
+}
+
+#[test]
 fn events_of_which_nobody_knows_whom_they_concern_are_not_passed_over_in_silence() {
     let hands = Hands::start();
     let journal = Memory::new(7, 1, 1).unwrap();

@@ -158,6 +158,12 @@ pub(crate) fn reserve(number: u128, cpu: &str) -> Command {
     reserve_with(number, cpu, Terms::default())
 }
 
+/// A promise that ends after so many seconds.
+pub(crate) fn reserve_for(number: u128, cpu: &str, seconds: i64) -> Command {
+    let duration = Some(rear_engine::Duration::from_seconds(seconds));
+    reserve_with(number, cpu, Terms { duration, ..Terms::default() })
+}
+
 pub(crate) fn release(number: u128) -> Command {
     Command::Release { id: id(number), by: Actor::Cluster(cluster("r")) }
 }

@@ -13,7 +13,9 @@ use rear_store::{
 };
 
 use super::disk::Disk;
-use super::stage::{Hands, Watched, advertise, live_total, release, reserve, reserve_with, start};
+use super::stage::{
+    Hands, Watched, advertise, live_total, release, reserve, reserve_for, reserve_with, start,
+};
 
 /// Many callers at once; how many were granted, and how many refused for lack of room.
 fn rush(store: &Store, callers: u128, each: u128, cpu: &str) -> (usize, usize) {
@@ -190,8 +192,7 @@ fn what_is_due_ends_by_itself_before_the_next_grant() {
     let journal = Watched::new();
     let store = start(journal.clone(), &hands);
     store.submit(advertise("2", "1Gi", &hands)).unwrap();
-    let short = Terms { duration: Some(Duration::from_seconds(30)), ..Terms::default() };
-    store.submit(reserve_with(1, "2", short)).unwrap();
+    store.submit(reserve_for(1, "2", 30)).unwrap();
     hands.pass(29);
     assert!(store.submit(reserve(2, "2")).is_err());
     hands.pass(1);
@@ -205,9 +206,8 @@ fn nobody_is_refused_for_lack_of_room_that_has_ended_however_much_ends_together(
     let hands = Hands::start();
     let store = start(Watched::new(), &hands);
     store.submit(advertise("2", "4Gi", &hands)).unwrap();
-    let short = Terms { duration: Some(Duration::from_seconds(30)), ..Terms::default() };
     for number in 1..=500 {
-        store.submit(reserve_with(number, "4m", short.clone())).unwrap();
+        store.submit(reserve_for(number, "4m", 30)).unwrap();
     }
     hands.pass(30);
     store.submit(reserve(501, "2")).unwrap();
@@ -221,8 +221,7 @@ fn nothing_waits_for_a_caller_to_expire() {
     let journal = Watched::new();
     let store = start(journal.clone(), &hands);
     store.submit(advertise("2", "1Gi", &hands)).unwrap();
-    let short = Terms { duration: Some(Duration::from_seconds(1)), ..Terms::default() };
-    store.submit(reserve_with(1, "2", short)).unwrap();
+    store.submit(reserve_for(1, "2", 1)).unwrap();
     hands.pass(2);
     while journal.contents().reservations[0].phase.is_live() {
         thread::yield_now();
@@ -236,8 +235,7 @@ fn a_clock_that_jumps_ahead_stops_grants_and_expiry_until_it_comes_back() {
     let journal = Watched::new();
     let store = start(journal.clone(), &hands);
     store.submit(advertise("4", "1Gi", &hands)).unwrap();
-    let short = Terms { duration: Some(Duration::from_seconds(30)), ..Terms::default() };
-    store.submit(reserve_with(1, "1", short)).unwrap();
+    store.submit(reserve_for(1, "1", 30)).unwrap();
     store.submit(reserve(2, "1")).unwrap();
     hands.jump(301);
     let refused = store.submit(reserve(3, "1")).unwrap_err();
@@ -270,8 +268,7 @@ fn a_clock_that_jumped_is_believed_when_someone_confirms_it() {
     let journal = Watched::new();
     let store = start(journal.clone(), &hands);
     store.submit(advertise("4", "1Gi", &hands)).unwrap();
-    let short = Terms { duration: Some(Duration::from_seconds(30)), ..Terms::default() };
-    store.submit(reserve_with(1, "1", short)).unwrap();
+    store.submit(reserve_for(1, "1", 30)).unwrap();
     let mut health = store.health();
     assert_eq!(health.borrow_and_update().alarm, None);
     hands.jump(100_000);
@@ -399,8 +396,7 @@ fn what_was_done_is_counted() {
     let journal = Watched::new();
     let store = start(journal.clone(), &hands);
     store.submit(advertise("4", "1Gi", &hands)).unwrap();
-    let short = Terms { duration: Some(Duration::from_seconds(30)), ..Terms::default() };
-    store.submit(reserve_with(1, "1", short)).unwrap();
+    store.submit(reserve_for(1, "1", 30)).unwrap();
     store.submit(reserve(2, "1")).unwrap();
     journal.fail_after(0);
     store.submit(reserve(3, "1")).unwrap_err();

@@ -83,7 +83,7 @@ impl Shared {
     }
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream) {
+pub(super) fn pass(mut from: TcpStream, mut to: TcpStream) {
     thread::spawn(move || {
         // The end of either is the end of both.
         drop(io::copy(&mut from, &mut to));

@@ -7,9 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use rear_store::backup;
 use rear_store::verify::verify_file;
-use rear_testbed::{Etcd, Gateway, eventually};
+use rear_testbed::{Etcd, Gateway, Proxy, eventually};
 
-use super::proxy::Proxy;
 use crate::client::Client;
 use crate::pki::Authority;
 use crate::process::{plain, program, signal, started};
@@ -121,7 +120,7 @@ impl Trio {
 }
 
 fn way_to(node: &str) -> Proxy {
-    Proxy::to(node.trim_start_matches("http://").parse().unwrap())
+    Proxy::to(node.trim_start_matches("http://").parse().unwrap()).unwrap()
 }
 
 /// A port that is free, most likely also in a moment: a broker that comes back is where it was.

@@ -12,13 +12,10 @@ use rear_store::{
 };
 use rear_testbed::eventually;
 
-use super::{Place, advertise, dump, end_the_same, number, release, reserve, start};
+use super::{
+    Place, advertise, dump, end_the_same, number, release, reserve, snapshot_after, start,
+};
 use crate::stage::Hands;
-
-fn snapshot_after(store: &Store, number: u64) {
-    let made = || store.standing()?.snapshot.filter(|(_, at)| at.number > number);
-    eventually(made).unwrap();
-}
 
 #[test]
 fn what_one_broker_decides_the_others_show() {

@@ -1,13 +1,16 @@
 //! What can happen to etcd: it does not answer, it is full, it was brought back to an older state, a newer broker writes.
 
 use rear_engine::testing::id;
+use rear_engine::{Command, Duration, Policy};
+use rear_store::clock::{Clock, SystemClock};
 use rear_store::records::Table;
 use rear_store::records::head::{open_applied, seal_head};
 use rear_store::shared::{BatchId, Entry, Head, hash_of};
+use rear_store::timekeeper::Clocks;
 use rear_store::{Batch, Store, SubmitError};
-use rear_testbed::{Etcd, Gateway, Members, eventually};
+use rear_testbed::{Etcd, Gateway, Members, Proxy, eventually};
 
-use super::{Place, advertise, end_the_same, node, release, reserve, start};
+use super::{Place, advertise, end_the_same, node, release, reserve, snapshot_after, start};
 use crate::sharing::of_the_next_program;
 
 /// Where a store has followed its journal to.
@@ -92,6 +95,74 @@ fn an_older_state_of_etcd_is_noticed_and_nothing_is_granted() {
     drop(a);
     let a = start(&place, "a");
     assert!(matches!(a.submit(release(1)), Err(SubmitError::CutOff(_))));
+}
+
+#[test]
+fn what_only_one_broker_has_is_not_buried_by_a_snapshot_of_those_who_went_on_without_it() {
+    let mut place = Place::new();
+    place.options.snapshot_every = 50;
+    let a = start(&place, "a");
+    advertise(&a, "1000");
+    let old = seal_head(&applied(&a)).unwrap();
+    a.submit(reserve(1, None)).unwrap();
+    let followed = a.view().position();
+    let (prefix, number) = (&place.options.prefix, followed.number);
+    Gateway::of(&node()).remove(&format!("{prefix}/entries/{:020}/{number:020}", 1));
+    drop(Gateway::of(&node()).put(&format!("{prefix}/head"), &old));
+    let refused = || matches!(a.submit(release(1)), Err(SubmitError::CutOff(_))).then_some(());
+    eventually(refused).unwrap();
+    // One that has never followed it cannot notice.
+    let c = start(&place, "c");
+    for round in 2..300 {
+        eventually(|| c.submit(reserve(round, None)).ok()).unwrap();
+    }
+    snapshot_after(&c, 250);
+    let told = a.submit(release(1)).unwrap_err();
+    assert!(matches!(&told, SubmitError::CutOff(why) if why.contains("administrator")), "{told}");
+    assert_eq!((a.view().position(), a.view().counts().reserved), (followed, 1));
+    assert!(a.view().fleet().reservation(id(1)).is_some());
+    assert!(c.view().fleet().reservation(id(1)).is_none());
+}
+
+fn reserve_for_an_hour(number: u128) -> Command {
+    crate::stage::reserve_for(number, "1", 3600)
+}
+
+/// A clock that is wrong.
+struct Ahead(SystemClock);
+
+impl Clock for Ahead {
+    fn read(&self) -> Clocks {
+        let clocks = self.0.read();
+        Clocks { wall: clocks.wall.plus(Duration::from_seconds(3 * 3600)), ..clocks }
+    }
+}
+
+#[test]
+fn a_wrong_clock_is_not_believed_because_nobody_could_be_asked() {
+    let place = Place::new();
+    let a = start(&place, "a");
+    advertise(&a, "4");
+    a.submit(reserve_for_an_hour(1)).unwrap();
+    let way = Proxy::to(node().trim_start_matches("http://").parse().unwrap()).unwrap();
+    let mut by_the_way = Place::on(vec![format!("http://{}", way.address)]);
+    by_the_way.options.prefix.clone_from(&place.options.prefix);
+    drop(start(&by_the_way, "b"));
+    way.cut();
+    let journal = by_the_way.open_as("b", 7);
+    let b = Store::start(journal, Policy::default(), Ahead(SystemClock::default())).unwrap();
+    way.mend();
+    let followed = || (b.standing()?.applied >= a.view().position()).then_some(());
+    a.submit(reserve(2, None)).unwrap();
+    eventually(followed).unwrap();
+    let told = eventually(|| match b.submit(reserve(3, None)) {
+        Err(SubmitError::ClockJumped(_)) => Some(()),
+        Err(_) => None,
+        Ok(_) => panic!("it has granted by a clock that is hours ahead"),
+    });
+    told.expect("the clock is told");
+    a.submit(release(2)).unwrap();
+    assert_eq!(a.view().counts().reserved, 1, "nothing has ended hours too early");
 }
 
 #[test]
