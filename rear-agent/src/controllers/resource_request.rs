@@ -54,7 +54,7 @@ pub async fn run(
         .default_backoff()
         .reflect(writer)
         .applied_objects()
-        .predicate_filter(predicates::generation, PredicateConfig::default());
+        .predicate_filter(what_matters, PredicateConfig::default());
     let of_reservations = requests_of(store.clone(), touched);
     let requests = Arc::new(Requests { context: context.clone(), delivered });
     let reconcile = move |request, _| {
@@ -65,6 +65,19 @@ pub async fn run(
         .reconcile_on(of_reservations)
         .run(reconcile, again, context);
     drive(running).await;
+}
+
+/// What a change must touch to be looked at: the spec, or what holds a reservation on its object, which `kubectl replace` takes
+/// away.
+fn what_matters(request: &ResourceRequest) -> Option<u64> {
+    let phase = request.status.as_ref().and_then(|status| status.phase);
+    let is_lost = phase == Some(RequestPhase::Reserved) && !is_held(request);
+    Some(predicates::generation(request)? ^ u64::from(is_lost))
+}
+
+/// Whether the object stays until its reservation is released.
+fn is_held(request: &ResourceRequest) -> bool {
+    request.finalizers().iter().any(|known| known == FINALIZER)
 }
 
 /// The requests that a reservation was made for.
@@ -95,7 +108,9 @@ enum Shown<'a> {
 
 fn shown<'a>(request: &'a ResourceRequest, asked: &Asked) -> Shown<'a> {
     let status = request.status.as_ref();
-    let of_it = status.filter(|status| status.observed_generation == Some(asked.generation));
+    // Agents of the earlier system do not say which generation they answered.
+    let of_it = |observed: Option<i64>| observed.is_none_or(|it| it == asked.generation);
+    let of_it = status.filter(|status| of_it(status.observed_generation));
     match of_it.and_then(|status| status.phase) {
         Some(RequestPhase::Reserved) => {
             reservation_name(request).map_or(Shown::Nothing, Shown::Granted)
@@ -110,9 +125,17 @@ impl Requests {
         let Some(broker) = self.context.broker.clone() else {
             return self.without_broker(&request).await;
         };
-        let before = Asked::before(&request);
+        let remembered = Asked::remembered(&request);
+        let is_remembered = remembered.is_some();
+        let before = remembered.or_else(|| Asked::by_status(&request, rear_agent_sdk::now()));
         if request.metadata.deletion_timestamp.is_some() {
             return self.finish(&*broker, &request, before).await;
+        }
+        if let Some(asked) = &before
+            && !(is_remembered && is_held(&request))
+            && !self.remember(&request, asked).await?
+        {
+            return Ok(Action::await_change());
         }
         match before {
             Some(asked) if Some(asked.generation) == request.metadata.generation => {
@@ -153,15 +176,25 @@ impl Requests {
     ) -> Result<Action, ReconcileError> {
         step!("request-seen");
         let asked = Asked::now(request, rear_agent_sdk::now());
-        let finalizers = [FINALIZER];
-        let annotations = asked.annotations();
-        let api = self.api(request);
-        if apply_metadata(&api, MANAGER, request, &finalizers, &annotations).await?.is_none() {
+        if !self.remember(request, &asked).await? {
             // Nobody would release it.
             return Ok(Action::await_change());
         }
         step!("request-noted");
         self.ask(broker, request, &asked).await
+    }
+
+    /// Writes down on the object what is asked, so that it is released before the object goes; whether it is still there.
+    async fn remember(
+        &self,
+        request: &ResourceRequest,
+        asked: &Asked,
+    ) -> Result<bool, ReconcileError> {
+        let annotations = asked.annotations();
+        let noted =
+            apply_metadata(&self.api(request), MANAGER, request, &[FINALIZER], &annotations)
+                .await?;
+        Ok(noted.is_some())
     }
 
     async fn ask(

@@ -1,6 +1,81 @@
 //! People edit and delete what the agent wrote: it comes back as the broker has it.
 
+use rear_agent_sdk::{BrokerCommunicator, Intent, request};
+use rear_testbed::eventually;
+
+use super::agent::Start;
+use super::background::block_on;
+use super::interruptions::live;
 use super::requests::{OBJECT, World, provider, requester};
+
+/// Waits until these reservations of Rome live, and no others.
+fn until_live(world: &World, expected: &[&str]) {
+    let mut last = Vec::new();
+    let so = eventually(|| {
+        last = live(&world.broker);
+        (last == expected).then_some(())
+    });
+    assert!(so.is_some(), "{expected:?} should live, and do {last:?}");
+}
+
+#[test]
+fn a_request_that_is_replaced_keeps_its_reservation_or_gives_it_back() {
+    let world = World::start();
+    let rome = &world.rome;
+    let held =
+        || rome.until_in("default", "rr/a", ".metadata.finalizers[0]", "rear.fluidos.eu/release");
+    let id = world.reserved("a", "requestedCPU: '2', requestedMemory: 4Gi");
+    held();
+    rome.replace_request("a", "requestedCPU: '2', requestedMemory: 4Gi");
+    held();
+    assert_eq!(rome.told("a", "reservationName"), id);
+    assert_eq!(live(&world.broker), [id]);
+    rome.replace_request("a", "requestedCPU: '3', requestedMemory: 4Gi");
+    rome.until_in("default", "rr/a", ".status.observedGeneration", "2");
+    rome.until_phase("a", "Reserved");
+    let next = rome.told("a", "reservationName");
+    until_live(&world, &[&next]);
+    held();
+    rome.ask(&["delete", "rr", "a"]);
+    until_live(&world, &[]);
+}
+
+#[test]
+fn requests_that_an_earlier_agent_has_answered_stay_as_they_are() {
+    let mut world = World::start();
+    world.of_rome.take().unwrap().kill();
+    let user = world.broker.cluster("rome");
+    let id = block_on(user.reserve(&request("2", "4Gi"), &Intent::new())).unwrap().id;
+    let rome = &world.rome;
+    for (name, status) in [
+        (
+            "granted",
+            format!(r#"{{"phase":"Reserved","targetClusterID":"paris","reservationName":"{id}"}}"#),
+        ),
+        ("refused", r#"{"phase":"Failed","message":"no cluster"}"#.to_owned()),
+    ] {
+        rome.request(name, "requestedCPU: '2', requestedMemory: 4Gi");
+        let status = format!(r#"{{"status":{status}}}"#);
+        rome.ask(&["patch", "rr", name, "--subresource=status", "--type=merge", "-p", &status]);
+    }
+    world.of_rome = Some(Start::with(&world.rome, &world.broker, "rome").run());
+    let rome = &world.rome;
+    for name in ["rr/granted", "rr/refused"] {
+        rome.until_in("default", name, ".metadata.finalizers[0]", "rear.fluidos.eu/release");
+    }
+    rome.until(&requester(&id), ".spec.targetClusterID", "paris");
+    assert_eq!(
+        (rome.told("granted", "reservationName"), live(&world.broker)),
+        (id.clone(), vec![id])
+    );
+    assert_eq!(rome.told("refused", "message"), "no cluster");
+    // What is asked from now on is this agent's.
+    rome.request("refused", "requestedCPU: '1', requestedMemory: 1Gi");
+    rome.until_phase("refused", "Reserved");
+    let next = rome.told("refused", "reservationName");
+    rome.ask(&["delete", "rr", "granted"]);
+    until_live(&world, &[&next]);
+}
 
 #[test]
 fn instructions_that_were_deleted_or_edited_come_back() {

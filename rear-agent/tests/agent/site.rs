@@ -122,11 +122,13 @@ impl Site {
 
     /// Applies a request of a user in the namespace `default`.
     pub(crate) fn request(&self, name: &str, spec: &str) {
-        let request = format!(
-            "apiVersion: rear.fluidos.eu/v1alpha1\nkind: ResourceRequest\n\
-             metadata: {{name: {name}, namespace: default}}\nspec: {{{spec}}}\n"
-        );
-        self.kubectl().apply(&request).unwrap();
+        self.kubectl().apply(&resource_request(name, spec)).unwrap();
+    }
+
+    /// Puts a request in the place of another, with nothing of what others wrote on it but the status.
+    pub(crate) fn replace_request(&self, name: &str, spec: &str) {
+        let request = resource_request(name, spec);
+        self.kubectl().run_with_input(&["replace", "-f", "-"], &request).unwrap();
     }
 
     /// Waits for the phase of a request.
@@ -141,6 +143,13 @@ impl Site {
         self.field_in("default", &object, &path)
             .unwrap_or_else(|| panic!("{request} has no {field}"))
     }
+}
+
+fn resource_request(name: &str, spec: &str) -> String {
+    format!(
+        "apiVersion: rear.fluidos.eu/v1alpha1\nkind: ResourceRequest\n\
+         metadata: {{name: {name}, namespace: default}}\nspec: {{{spec}}}\n"
+    )
 }
 
 /// A folder of the manifests.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::clock::stamp;
-use crate::resources::{ResourceRequest, ResourceRequestSpec};
+use crate::resources::{RequestPhase, ResourceRequest, ResourceRequestSpec};
 
 /// Where it is remembered.
 const ANNOTATION: &str = "rear.fluidos.eu/asked";
@@ -39,10 +39,25 @@ impl Asked {
         }
     }
 
-    /// What was asked before, if anything. A text that cannot be ours was written by hand: then it is asked anew.
-    pub(super) fn before(request: &ResourceRequest) -> Option<Self> {
+    /// What was asked before, if anything, as it is remembered. A text that cannot be ours was written by hand.
+    pub(super) fn remembered(request: &ResourceRequest) -> Option<Self> {
         let asked: Self = serde_json::from_str(request.annotations().get(ANNOTATION)?).ok()?;
         asked.can_be_of(request).then_some(asked)
+    }
+
+    /// What was asked before and answered, by the status alone: `kubectl replace` takes away what is remembered, and agents of
+    /// the earlier system remember nothing. They do not say which generation they answered either; it is taken for this one.
+    pub(super) fn by_status(request: &ResourceRequest, now: Timestamp) -> Option<Self> {
+        let status = request.status.as_ref()?;
+        let answered = match status.phase? {
+            RequestPhase::Reserved => status.reservation_name.is_some(),
+            RequestPhase::Released | RequestPhase::Failed => true,
+            RequestPhase::Pending => false,
+        };
+        let present = Self::now(request, now);
+        let generation = status.observed_generation.unwrap_or(present.generation);
+        let known = answered && generation <= present.generation;
+        known.then_some(Self { generation, ..present })
     }
 
     /// Whoever may write the object may write the annotation too, but get no more by it than by a spec, which is what the
@@ -101,6 +116,7 @@ fn body(spec: &ResourceRequestSpec) -> ReservationRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resources::ResourceRequestStatus;
 
     /// Of the third generation, with nothing remembered.
     fn wish() -> ResourceRequest {
@@ -125,15 +141,48 @@ mod tests {
     #[test]
     fn what_was_asked_is_remembered_with_its_key() {
         let mut request = wish();
-        assert_eq!(Asked::before(&request), None);
+        assert_eq!(Asked::remembered(&request), None);
         let asked = Asked::now(&request, Timestamp::from_seconds(0));
         assert_eq!(asked.intent(&request).to_string(), "u-3");
         remember(&asked, &mut request);
         // The spec changes, and the key of what was asked does not.
         request.metadata.generation = Some(4);
         request.spec.requested_cpu = "2".into();
-        let before = Asked::before(&request).unwrap();
+        let before = Asked::remembered(&request).unwrap();
         assert_eq!((before.intent(&request).to_string(), before), ("u-3".to_owned(), asked));
+    }
+
+    #[test]
+    fn what_was_answered_is_known_by_the_status_where_nothing_is_remembered() {
+        let known = |phase: RequestPhase, name: Option<&str>, observed_generation: Option<i64>| {
+            let reservation_name = name.map(Into::into);
+            let phase = Some(phase);
+            let status = ResourceRequestStatus {
+                phase,
+                reservation_name,
+                observed_generation,
+                ..Default::default()
+            };
+            let request = ResourceRequest { status: Some(status), ..wish() };
+            Asked::by_status(&request, Timestamp::from_seconds(0)).map(|asked| asked.generation)
+        };
+        assert_eq!(known(RequestPhase::Reserved, Some("rsv-1"), Some(3)), Some(3));
+        assert_eq!(
+            known(RequestPhase::Reserved, Some("rsv-1"), Some(2)),
+            Some(2),
+            "of an older spec"
+        );
+        assert_eq!(
+            known(RequestPhase::Reserved, Some("rsv-1"), None),
+            Some(3),
+            "of an earlier agent"
+        );
+        assert_eq!(known(RequestPhase::Failed, None, None), Some(3));
+        assert_eq!(known(RequestPhase::Released, Some("rsv-1"), Some(3)), Some(3));
+        assert_eq!(known(RequestPhase::Reserved, None, Some(3)), None);
+        assert_eq!(known(RequestPhase::Pending, None, Some(3)), None);
+        assert_eq!(known(RequestPhase::Failed, None, Some(4)), None);
+        assert_eq!(Asked::by_status(&wish(), Timestamp::from_seconds(0)), None);
     }
 
     #[test]
@@ -143,7 +192,7 @@ mod tests {
             let mut asked = Asked::now(&request, Timestamp::from_seconds(0));
             forge(&mut asked);
             remember(&asked, &mut request);
-            Asked::before(&request).is_some()
+            Asked::remembered(&request).is_some()
         };
         assert!(known(|_| {}));
         assert!(known(|asked| asked.generation = 2), "of an older spec");

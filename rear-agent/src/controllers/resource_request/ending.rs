@@ -14,7 +14,7 @@ use rear_api::problem::Code;
 use tracing::{info, warn};
 
 use super::asked::Asked;
-use super::{FINALIZER, MANAGER, Requests, Shown, shown};
+use super::{FINALIZER, MANAGER, Requests, Shown, is_held, shown};
 use crate::context::{ReconcileError, let_go};
 use crate::resources::ResourceRequest;
 use crate::steps::step;
@@ -118,7 +118,7 @@ impl Requests {
     }
 
     pub(super) async fn let_go(&self, request: &ResourceRequest) -> Result<(), kube::Error> {
-        if request.finalizers().iter().any(|known| known == FINALIZER) {
+        if is_held(request) {
             let_go(&self.api(request), MANAGER, request, FINALIZER).await?;
             step!("request-let-go");
         }
