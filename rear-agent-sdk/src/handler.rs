@@ -60,21 +60,65 @@ pub(crate) enum Step {
 /// both are looked up by id.
 pub(crate) fn steps(wanted: &[Reservation], kept: &[Reservation]) -> Vec<Step> {
     let (wanted_ids, kept_ids) = (by_id(wanted), by_id(kept));
-    let is_wanted = |kept: &&Reservation| wanted_ids.contains_key(kept.id.as_str());
+    let is_wanted = |kept: &&Reservation| {
+        wanted_ids.get(kept.id.as_str()).is_some_and(|wanted| same_sides(kept, wanted))
+    };
     let is_kept = |wanted: &&Reservation| {
-        kept_ids.get(wanted.id.as_str()).is_some_and(|kept| same_terms(kept, wanted))
+        let same = |kept: &Reservation| same_sides(kept, wanted) && same_terms(kept, wanted);
+        kept_ids.get(wanted.id.as_str()).is_some_and(|kept| same(kept))
     };
     let ended = kept.iter().filter(|kept| !is_wanted(kept)).cloned().map(Step::GiveBack);
     let new = wanted.iter().filter(|wanted| !is_kept(wanted)).cloned().map(Step::Keep);
     ended.chain(new).collect()
 }
 
-fn by_id(promises: &[Reservation]) -> HashMap<&str, &Reservation> {
+pub(crate) fn by_id(promises: &[Reservation]) -> HashMap<&str, &Reservation> {
     promises.iter().map(|promise| (promise.id.as_str(), promise)).collect()
+}
+
+/// Whether two promises of one name are one: a name that a user has given may come again, between others. A handler may leave out
+/// its own side.
+pub(crate) fn same_sides(left: &Reservation, right: &Reservation) -> bool {
+    let same = |left: &str, right: &str| left == right || left.is_empty() || right.is_empty();
+    same(&left.target_cluster_id, &right.target_cluster_id)
+        && same(&left.requester_id, &right.requester_id)
 }
 
 /// Whether nothing has changed that a side would act on.
 fn same_terms(left: &Reservation, right: &Reservation) -> bool {
     left.requested_resources == right.requested_resources
         && left.status.expires_at == right.status.expires_at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn promise(id: &str, target: &str, cpu: &str) -> Reservation {
+        let text = format!(
+            r#"{{"id":"{id}","requesterID":"rome","targetClusterID":"{target}",
+            "requestedResources":{{"cpu":"{cpu}","memory":"1Gi"}},"status":{{"phase":"Reserved"}}}}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn what_has_ended_goes_before_what_is_new_or_has_changed_comes() {
+        let (same, ended) = (promise("same", "paris", "1"), promise("ended", "paris", "1"));
+        let (smaller, larger) = (promise("grown", "paris", "1"), promise("grown", "paris", "2"));
+        let new = promise("new", "paris", "1");
+        let kept = [same.clone(), smaller, ended.clone()];
+        let wanted = [new.clone(), same, larger.clone()];
+        let expected = [Step::GiveBack(ended), Step::Keep(new), Step::Keep(larger)];
+        assert_eq!(steps(&wanted, &kept), expected);
+    }
+
+    #[test]
+    fn a_name_that_comes_again_for_another_cluster_is_another_promise() {
+        let (old, new) = (promise("db", "paris", "1"), promise("db", "oslo", "1"));
+        let expected = [Step::GiveBack(old.clone()), Step::Keep(new.clone())];
+        assert_eq!(steps(&[new.clone()], &[old]), expected);
+        let without_side = Reservation { target_cluster_id: String::new(), ..new.clone() };
+        assert_eq!(steps(&[new], &[without_side]), []);
+    }
 }

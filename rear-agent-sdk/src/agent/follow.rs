@@ -1,8 +1,7 @@
 //! Follows the instructions of one side: observes, decides what differs, has it done.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::convert::Infallible;
-use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use super::backoff::Backoff;
 use super::{Agent, Parts, Wish};
 use crate::communicator::{Level, Reservation, Role};
 use crate::error::{Chain, Error};
-use crate::handler::{NotKept, Step, steps};
+use crate::handler::{NotKept, Step, by_id, same_sides, steps};
 use crate::recovery::Recovery;
 use crate::watch::Watch;
 
@@ -66,8 +65,8 @@ impl Follower {
                     last = Some(level);
                 }
                 Err(Error::Closed) => return Err(Error::Closed),
-                // A broker of the earlier system tells providers only.
-                Err(Error::Unsupported { .. }) => return pending().await,
+                // A broker of the earlier system tells providers only. Another may take its place.
+                Err(Error::Unsupported { .. }) => sleep(self.pause).await,
                 Err(error) => {
                     warn!(role = %self.role, error = %Chain(&error), remedy = error.remedy(), "no instructions");
                     sleep(self.backoff.failed(&error)).await;
@@ -153,18 +152,17 @@ impl Follower {
         level: &Level,
         before: Option<&Level>,
     ) -> bool {
-        let was_told = ids(before.map_or(&[], |before| &before.instructions));
-        let is_doubtful = |step: &Step| matches!(step, Step::GiveBack(kept) if !was_told.contains(kept.id.as_str()));
+        let was_told = by_id(before.map_or(&[], |before| &before.instructions));
+        let is_doubtful =
+            |step: &Step| matches!(step, Step::GiveBack(kept) if !is_in(&was_told, kept));
         if !steps.iter().any(is_doubtful) {
             return true;
         }
         let later = self.parts.communicator.instructions(self.role, None).await;
         match later {
             Ok(later) if life(&later) == life(level) => {
-                let wanted = ids(&later.instructions);
-                steps.retain(
-                    |step| !matches!(step, Step::GiveBack(kept) if wanted.contains(kept.id.as_str())),
-                );
+                let wanted = by_id(&later.instructions);
+                steps.retain(|step| !matches!(step, Step::GiveBack(kept) if is_in(&wanted, kept)));
                 true
             }
             outcome => {
@@ -222,6 +220,6 @@ fn life(level: &Level) -> Option<u64> {
     level.revision.map(|revision| revision.incarnation)
 }
 
-fn ids(promises: &[Reservation]) -> HashSet<&str> {
-    promises.iter().map(|promise| promise.id.as_str()).collect()
+fn is_in(promises: &HashMap<&str, &Reservation>, kept: &Reservation) -> bool {
+    promises.get(kept.id.as_str()).is_some_and(|promise| same_sides(promise, kept))
 }

@@ -327,3 +327,22 @@ async fn a_broker_of_the_earlier_system_is_served_too_and_told_what_is_held() {
     .await;
     agent.stop().await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_that_takes_the_place_of_an_earlier_one_is_followed_by_requesters_too() {
+    let broker = Broker::start();
+    let earlier = StandIn::start(&broker.authority).await;
+    let proxy = Proxy::before(earlier.address).await;
+    let paris = Cluster::new("1", "1Gi");
+    let http = broker.cluster_at("paris", proxy.address);
+    let agent = paris.agent_every("paris", http, Duration::from_millis(50));
+    paris.until(|memory| memory.told.contains(&true)).await;
+    proxy.lead_to(broker.address);
+    proxy.cut();
+    advertise(&*broker.cluster("rome"), "rome").await;
+    shown_with(&*broker.cluster("paris"), "paris", "1").await;
+    let user = broker.cluster("paris");
+    let made = user.reserve(&request("2", "4Gi"), &Intent::new()).await.unwrap();
+    paris.until(|memory| memory.keeps(Role::Requester, &made.id)).await;
+    agent.stop().await.unwrap();
+}

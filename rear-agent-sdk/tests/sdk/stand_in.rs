@@ -31,6 +31,8 @@ pub(crate) struct State {
     pub(crate) requests: Vec<String>,
     /// Execute reservations and close the connection instead of answering.
     pub(crate) lose_answers: bool,
+    /// Nobody has room.
+    pub(crate) is_full: bool,
 }
 
 impl StandIn {
@@ -180,7 +182,7 @@ impl State {
 
     /// Locks on the first other cluster: in its advertisement, as that broker does.
     fn reserve(&mut self, caller: &str, asked: &Value) -> (u16, Value) {
-        let others = self.advertisements.iter_mut();
+        let others = self.advertisements.iter_mut().filter(|_| !self.is_full);
         let Some((target, advertisement)) = others.into_iter().find(|(id, _)| *id != caller) else {
             return (409, json!({"error": "no suitable cluster"}));
         };

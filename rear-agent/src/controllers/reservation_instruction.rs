@@ -89,11 +89,20 @@ impl Delivered {
     }
 }
 
+/// Whose instruction has changed, or has gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Touched {
+    /// That of one reservation.
+    One(String),
+    /// Nobody knows which.
+    Any,
+}
+
 /// The controller, what it knows, and the reservations whose instructions change.
 pub fn controller(
     context: Arc<Context>,
     disturbance: Arc<Disturbance>,
-) -> (Delivered, impl Stream<Item = String>, impl Future<Output = ()>) {
+) -> (Delivered, impl Stream<Item = Touched>, impl Future<Output = ()>) {
     let (store, writer) = reflector::store();
     let delivered = Delivered { store: store.clone() };
     let (touching, touched) = mpsc::unbounded();
@@ -101,10 +110,16 @@ pub fn controller(
         if is_by_others(event) {
             disturbance.requester.notify_one();
         }
-        if let Event::Apply(object) | Event::Delete(object) = event {
-            // Nobody listens any more when the program ends.
-            let _ = touching.unbounded_send(object.spec.reservation_name.clone());
-        }
+        let touched = match event {
+            Event::Apply(object) | Event::Delete(object) => {
+                Touched::One(object.spec.reservation_name.clone())
+            }
+            // After a break nobody tells what went meanwhile.
+            Event::InitDone => Touched::Any,
+            Event::Init | Event::InitApply(_) => return,
+        };
+        // Nobody listens any more when the program ends.
+        let _ = touching.unbounded_send(touched);
     };
     let api = context.instructions::<ReservationInstruction>();
     let stream = watcher(api, watching::Config::default())
@@ -140,10 +155,14 @@ async fn reconcile(
     if instruction.annotations().contains_key(RELEASE)
         && let Some(broker) = &context.broker
     {
-        // The broker's next level takes the instruction away. One that was restored may learn of it from the provider.
-        if release(&**broker, &instruction.spec.reservation_name).await? == Release::Unknown {
+        let id = &instruction.spec.reservation_name;
+        // One that was restored may learn of it from the provider.
+        if release(&**broker, id).await? == Release::Unknown {
             return Ok(Action::requeue(PAUSE));
         }
+        // The broker's next level says the same; one of the earlier system does not.
+        peerings.delivered.remove(&context, id).await?;
+        return Ok(Action::await_change());
     }
     if let Some(pause) = peerings.settle(&instruction).await? {
         return Ok(Action::requeue(pause));

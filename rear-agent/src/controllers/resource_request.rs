@@ -20,7 +20,7 @@ use rear_agent_sdk::Error;
 use rear_agent_sdk::communicator::BrokerCommunicator;
 use tracing::info;
 
-use super::reservation_instruction::Delivered;
+use super::reservation_instruction::{Delivered, Touched};
 use super::{again, drive};
 use crate::clock::has_passed;
 use crate::context::{Context, ReconcileError, apply_metadata, apply_status};
@@ -46,7 +46,7 @@ struct Requests {
 pub async fn run(
     context: Arc<Context>,
     delivered: Delivered,
-    touched: impl Stream<Item = String> + Send + 'static,
+    touched: impl Stream<Item = Touched> + Send + 'static,
 ) {
     let (store, writer) = reflector::store();
     let api = Api::<ResourceRequest>::all(context.client.clone());
@@ -80,13 +80,17 @@ fn is_held(request: &ResourceRequest) -> bool {
     request.finalizers().iter().any(|known| known == FINALIZER)
 }
 
-/// The requests that a reservation was made for.
+/// The requests that reservations were made for.
 fn requests_of(
     store: Store<ResourceRequest>,
-    reservations: impl Stream<Item = String> + Send + 'static,
+    touched: impl Stream<Item = Touched> + Send + 'static,
 ) -> impl Stream<Item = ObjectRef<ResourceRequest>> + Send + 'static {
-    reservations.flat_map(move |id| {
-        let of_it = |request: &ResourceRequest| reservation_name(request) == Some(id.as_str());
+    touched.flat_map(move |touched| {
+        let of_it = |request: &ResourceRequest| match (&touched, reservation_name(request)) {
+            (Touched::One(id), Some(name)) => id == name,
+            (Touched::Any, name) => name.is_some(),
+            (Touched::One(_), None) => false,
+        };
         let found = store.state_filter(of_it);
         futures::stream::iter(found.into_iter().map(|request| ObjectRef::from_obj(&*request)))
     })
@@ -295,5 +299,53 @@ impl Requests {
             }
             _ => Ok(Action::await_change()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::stream;
+    use kube::runtime::watcher::Event;
+
+    use super::*;
+    use crate::resources::{ResourceRequestSpec, ResourceRequestStatus};
+
+    fn request(name: &str, reservation: Option<&str>) -> ResourceRequest {
+        let mut request = ResourceRequest::new(name, ResourceRequestSpec::default());
+        request.metadata.namespace = Some("default".to_owned());
+        let reservation_name = reservation.map(Into::into);
+        let phase = Some(RequestPhase::Reserved);
+        request.status =
+            Some(ResourceRequestStatus { phase, reservation_name, ..Default::default() });
+        request
+    }
+
+    #[tokio::test]
+    async fn whoever_may_have_lost_a_reservation_is_looked_at() {
+        let (store, mut writer) = reflector::store();
+        for (name, reservation) in [("a", Some("rsv-1")), ("b", Some("rsv-2")), ("c", None)] {
+            writer.apply_watcher_event(&Event::Apply(request(name, reservation)));
+        }
+        let found = async |touched: Touched| {
+            let found = requests_of(store.clone(), stream::iter([touched]));
+            let mut names: Vec<_> = found.map(|request| request.name).collect().await;
+            names.sort_unstable();
+            names
+        };
+        assert_eq!(found(Touched::One("rsv-2".to_owned())).await, ["b"]);
+        assert_eq!(found(Touched::Any).await, ["a", "b"]);
+    }
+
+    #[test]
+    fn the_loss_of_what_holds_a_reservation_matters() {
+        let mut held = request("a", Some("rsv-1"));
+        held.metadata.generation = Some(1);
+        let lost = what_matters(&held);
+        held.metadata.finalizers = Some(vec![FINALIZER.to_owned()]);
+        assert_ne!(what_matters(&held), lost);
+        let mut waiting = ResourceRequest { status: None, ..held.clone() };
+        assert_eq!(what_matters(&waiting), what_matters(&held), "a status alone does not matter");
+        waiting.metadata.finalizers = None;
+        assert_eq!(what_matters(&waiting), what_matters(&held), "nor what the agent adds");
     }
 }

@@ -69,6 +69,28 @@ fn requests_are_reserved_and_kept_at_a_broker_of_the_earlier_system() {
     paris.ask(&["delete", "rr", "a", "--timeout=120s"]);
     paris.until_gone(&requester(&id));
     assert_eq!(world.broker.count(RESERVE), 1);
+    // Also if that has to be tried later.
+    paris.request("b", "requestedCPU: '1', requestedMemory: 1Gi");
+    paris.until_phase("b", "Reserved");
+    let id = paris.told("b", "reservationName");
+    paris.until(&requester(&id), ".status.delivered", "true");
+    let wanted = "rear.fluidos.eu/release=wanted";
+    paris.ask(&["annotate", &requester(&id), "-n", "rear-agent", wanted]);
+    paris.until_gone(&requester(&id));
+}
+
+#[test]
+fn a_request_that_waits_is_not_asked_for_once_more_when_it_goes() {
+    let world = World::start();
+    let asked = || world.broker.count(RESERVE);
+    world.broker.state.lock().unwrap().is_full = true;
+    world.paris.request("a", "requestedCPU: '2', requestedMemory: 4Gi, waitFor: 10m");
+    world.paris.until_phase("a", "Pending");
+    let before = asked();
+    eventually(|| (asked() > before).then_some(())).expect("it is asked again every few seconds");
+    let last = asked();
+    world.paris.ask(&["delete", "rr", "a", "--timeout=120s"]);
+    assert_eq!(asked(), last, "there are no keys: what is asked once more may be granted twice");
 }
 
 #[test]

@@ -31,6 +31,7 @@ while [ $# -gt 0 ]; do
 done
 echo "$line" >> "$here/calls"
 if [ -e "$here/fail" ]; then rm "$here/fail"; echo "the other side is away" >&2; exit 1; fi
+while [ -e "$here/wait" ]; do sleep 0.1; done
 if [ -e "$here/hang" ]; then rm "$here/hang"; exec sleep 1000; fi
 if [ -e "$here/flood" ]; then rm "$here/flood"; head -c 2000000 /dev/zero | tr '\0' 'x'; echo; fi
 echo "done"
@@ -70,6 +71,10 @@ users: [{name: u, user: {token: abc}}]
 
     fn will(&self, what: &str) {
         fs::write(self.0.join(what), "").unwrap();
+    }
+
+    fn will_no_longer(&self, what: &str) {
+        fs::remove_file(self.0.join(what)).unwrap();
     }
 
     /// Starts the agent of Rome anew, with this program.
@@ -139,6 +144,20 @@ fn a_peering_that_fails_or_hangs_is_tried_again_and_says_why() {
     said("did not end within 10 s").expect("the limit is in the condition");
     world.rome.until(&requester(&id), ACTIVE, "True");
     assert_eq!(liqoctl.calls().len(), 3);
+}
+
+#[test]
+fn what_is_peered_is_so_although_the_broker_cannot_be_told_yet() {
+    let mut world = World::start();
+    let liqoctl = Liqoctl::new(world.rome.server.folder());
+    liqoctl.will("wait");
+    liqoctl.restart(&mut world);
+    let id = world.reserved("a", "requestedCPU: '2', requestedMemory: 4Gi");
+    eventually(|| (liqoctl.calls().len() == 1).then_some(())).expect("it peers");
+    world.broker.kill();
+    liqoctl.will_no_longer("wait");
+    world.rome.until(&requester(&id), PEERED, "True");
+    assert_eq!(liqoctl.calls().len(), 1);
 }
 
 #[test]

@@ -160,7 +160,7 @@ pub(crate) fn reserve(number: u128, cpu: &str) -> Command {
 
 /// A promise that ends after so many seconds.
 pub(crate) fn reserve_for(number: u128, cpu: &str, seconds: i64) -> Command {
-    let duration = Some(rear_engine::Duration::from_seconds(seconds));
+    let duration = Some(Duration::from_seconds(seconds));
     reserve_with(number, cpu, Terms { duration, ..Terms::default() })
 }
 

@@ -37,7 +37,7 @@ const MOST_DISSOLUTIONS: u32 = 6;
 /// All peerings.
 pub(super) struct Peerings {
     context: Arc<Context>,
-    delivered: Delivered,
+    pub(super) delivered: Delivered,
     /// How often it failed in a row, by instruction.
     failures: Mutex<HashMap<String, u32>>,
 }
@@ -77,7 +77,14 @@ impl Peerings {
             }
         }
         self.succeeded(instruction);
-        findings.push(self.activate(instruction).await?);
+        match self.activate(instruction).await {
+            Ok(activated) => findings.push(activated),
+            Err(error) => {
+                // It is not peered again for that.
+                self.show(instruction, &findings).await?;
+                return Err(error);
+            }
+        }
         step!("peering-active");
         self.show(instruction, &findings).await?;
         step!("peering-shown");

@@ -49,7 +49,12 @@ pub(super) fn decide(
     new.observed_generation = generation;
     let ended = instruction.spec.expires_at.as_deref().is_some_and(|end| has_passed(end, now));
     let over = Finding::new(EXPIRED, Truth::True, "Expired", "Its time is over.");
-    for finding in findings.iter().chain(ended.then_some(&over)) {
+    let renewed = Finding::new(EXPIRED, Truth::False, "Renewed", "It ends later now.");
+    let time = match ended {
+        true => Some(&over),
+        false => is_so(instruction, EXPIRED).then_some(&renewed),
+    };
+    for finding in findings.iter().chain(time) {
         set_condition(
             &mut new.conditions,
             Condition {
@@ -87,5 +92,10 @@ mod tests {
         assert_eq!(status.conditions[0].kind, EXPIRED);
         used.status = Some(status);
         assert_eq!(decide(&used, &[], Timestamp::from_seconds(61)), None);
+        used.spec.expires_at = Some("1970-01-01T00:02:00Z".to_owned());
+        let status = decide(&used, &[], Timestamp::from_seconds(61)).unwrap();
+        assert_eq!((status.conditions[0].status, status.conditions.len()), (Truth::False, 1));
+        used.status = Some(status);
+        assert_eq!(decide(&used, &[], Timestamp::from_seconds(62)), None);
     }
 }
