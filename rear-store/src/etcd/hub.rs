@@ -64,7 +64,8 @@ impl Hub {
             applied,
             heard: BTreeMap::new(),
             known: applied.position,
-            as_of: Instant::now(),
+            // Nobody knows how old it is before etcd was asked.
+            as_of: long_ago(),
             next_as_of: None,
             trouble: None,
             fork: None,
@@ -264,6 +265,12 @@ impl Hub {
     pub(super) fn is_settled(&self) -> bool {
         self.state().settled
     }
+}
+
+/// So long ago that nobody relies on it.
+fn long_ago() -> Instant {
+    let now = Instant::now();
+    now.checked_sub(Standing::STALE_AFTER * 2).unwrap_or(now)
 }
 
 impl Compass for Hub {

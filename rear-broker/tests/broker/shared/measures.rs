@@ -25,12 +25,12 @@ fn a_journal_is_counted_while_it_is_used() {
     eventually(avoided).expect("conflicts are counted, or what avoided them");
     eventually(|| trio.brokers[0].has_metric("journal_snapshot_age_seconds").then_some(()))
         .expect("the snapshot has an age");
-    // Its first node does not answer: it asks the next one.
+    // No node answers, whichever it asked last: it asks each of them.
     let before = trio.brokers[0].metric("journal_retries_total");
-    trio.brokers[0].ways[0].cut();
+    trio.brokers[0].cut_off();
     let retried = || (trio.brokers[0].metric("journal_retries_total") > before).then_some(());
     eventually(retried).expect("what is asked again is counted");
-    trio.brokers[0].ways[0].mend();
+    trio.brokers[0].connect_again();
     load.check(&trio);
     drop(load);
     eventually(|| (metrics("journal_lag") == [0, 0, 0]).then_some(())).unwrap();

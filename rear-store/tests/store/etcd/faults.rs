@@ -151,6 +151,7 @@ fn a_wrong_clock_is_not_believed_because_nobody_could_be_asked() {
     way.cut();
     let journal = by_the_way.open_as("b", 7);
     let b = Store::start(journal, Policy::default(), Ahead(SystemClock::default())).unwrap();
+    assert!(b.standing().unwrap().stale().is_some(), "nobody knows how old what it shows is");
     way.mend();
     let followed = || (b.standing()?.applied >= a.view().position()).then_some(());
     a.submit(reserve(2, None)).unwrap();
