@@ -12,7 +12,7 @@ use crate::answer::Failure;
 use crate::audit::{Audit, Record};
 use crate::caller::Caller;
 use crate::certificates::Certificates;
-use crate::limits::RateLimit;
+use crate::limits::{RateLimit, TurnedAway};
 use crate::metrics::Metrics;
 use crate::refusals::Refusals;
 use crate::routes::{MAX_SNAPSHOTS, RequestIds, Streams};
@@ -31,6 +31,8 @@ pub struct Broker {
     rate: ArcSwap<RateLimit>,
     /// What was refused lately.
     pub refusals: Refusals,
+    /// How many of those who are turned away are told of.
+    pub turned_away: TurnedAway,
     /// Until when the certificates of clusters count.
     pub certificates: Certificates,
     pub(crate) streams: Arc<Streams>,
@@ -63,6 +65,7 @@ impl Broker {
             rate,
             streams,
             refusals: Refusals::default(),
+            turned_away: TurnedAway::default(),
             certificates: Certificates::default(),
             snapshots,
             audit,

@@ -4,13 +4,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use axum::body::{Body, Bytes};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use rear_api::problem::{Code, Problem};
 use rear_engine::{Actor, ClusterId};
 use rustls_pki_types::{CertificateDer, UnixTime};
 
-use crate::answer::Failure;
+use crate::answer::{Failure, whole_body};
 use crate::broker::Broker;
 use crate::freshness;
 use crate::identity::{Administrators, IdentityError, Peer, Validity};
@@ -116,38 +117,53 @@ fn no_certificate(detail: impl Into<String>) -> Failure {
 }
 
 /// Whoever calls, with a certificate that counts.
-#[derive(Debug, Clone)]
-pub struct Caller(Arc<Peer>);
+#[derive(Clone)]
+pub struct Caller {
+    peer: Arc<Peer>,
+    connection: Arc<Connection>,
+}
 
 impl Caller {
     /// The cluster, or the name of an administrator.
     #[must_use]
     pub fn id(&self) -> &ClusterId {
-        &self.0.id
+        &self.peer.id
     }
 
     /// When its certificate counts.
     #[must_use]
     pub fn validity(&self) -> Validity {
-        self.0.validity
+        self.peer.validity
     }
 
     /// In whose name it acts.
     #[must_use]
     pub fn actor(&self) -> Actor {
-        self.0.actor()
+        self.peer.actor()
+    }
+
+    /// Whether its certificate counts still, for those who were kept waiting.
+    pub fn still_counts(&self) -> Result<(), Failure> {
+        self.connection.peer().map(drop)
+    }
+
+    /// The whole of its body, if it is short enough and comes in time.
+    pub async fn whole_body(&self, body: Body) -> Result<Bytes, Failure> {
+        let bytes = whole_body(body).await?;
+        self.still_counts()?;
+        Ok(bytes)
     }
 
     /// Whether it may see everything.
     #[must_use]
     pub fn is_administrator(&self) -> bool {
-        self.0.administrator
+        self.peer.administrator
     }
 
     /// Whether it may see what belongs to this cluster.
     #[must_use]
     pub fn may_see(&self, cluster: &ClusterId) -> bool {
-        self.0.administrator || self.0.id == *cluster
+        self.peer.administrator || self.peer.id == *cluster
     }
 }
 
@@ -156,9 +172,9 @@ impl FromRequestParts<Arc<Broker>> for Caller {
 
     /// Also counts the request against the caller's limit and as a sign of its life, and waits for what the caller has seen.
     async fn from_request_parts(parts: &mut Parts, broker: &Arc<Broker>) -> Result<Self, Failure> {
-        let connection = parts.extensions.get::<Arc<Connection>>();
-        let peer = connection.ok_or_else(|| no_certificate("the connection is not known"))?;
-        let caller = Self(peer.peer()?.clone());
+        let connection = parts.extensions.get::<Arc<Connection>>().cloned();
+        let connection = connection.ok_or_else(|| no_certificate("the connection is not known"))?;
+        let caller = Self { peer: connection.peer()?.clone(), connection };
         broker.admit(&caller)?;
         freshness::wait(&broker.store, parts).await?;
         Ok(caller)

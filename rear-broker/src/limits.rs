@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use governor::clock::{Clock, DefaultClock};
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter};
 use rear_engine::ClusterId;
 
 /// A client that cannot greet in this time holds a place that another could use.
@@ -61,6 +61,10 @@ pub const MAX_ALL_EVENT_STREAMS: usize = 16_384;
 /// Instructions in one answer: a provider with more takes them page by page.
 pub const MAX_INSTRUCTIONS: usize = 10_000;
 
+/// Lines of the audit log about requests that are refused for their certificate or their number.
+const TOLD_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).unwrap();
+const TOLD_AT_ONCE: NonZeroU32 = NonZeroU32::new(1000).unwrap();
+
 /// How often each cluster may ask.
 pub struct RateLimit {
     limiter: DefaultKeyedRateLimiter<ClusterId>,
@@ -83,5 +87,23 @@ impl RateLimit {
     /// Forgets clusters that have not asked for long.
     pub fn tidy(&self) {
         self.limiter.retain_recent();
+    }
+}
+
+/// How many of those who are turned away at the door are told of: anyone could fill a disk with them otherwise.
+pub struct TurnedAway(DefaultDirectRateLimiter);
+
+impl Default for TurnedAway {
+    fn default() -> Self {
+        let quota = Quota::per_second(TOLD_PER_SECOND).allow_burst(TOLD_AT_ONCE);
+        Self(RateLimiter::direct(quota))
+    }
+}
+
+impl TurnedAway {
+    /// Whether one more may be.
+    #[must_use]
+    pub fn may_be_told(&self) -> bool {
+        self.0.check().is_ok()
     }
 }

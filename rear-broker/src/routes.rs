@@ -9,6 +9,7 @@ mod events;
 mod health;
 mod instructions;
 mod list;
+mod named;
 mod openapi;
 mod reservations;
 

@@ -21,7 +21,7 @@ use tracing::{error, info};
 
 use super::actions::About;
 use super::openapi::Problems;
-use crate::answer::{Failure, json, revision_value, whole_body};
+use crate::answer::{Failure, json, revision_value};
 use crate::broker::Broker;
 use crate::caller::Caller;
 
@@ -163,7 +163,7 @@ pub(super) async fn end_recovery(
     body: Body,
 ) -> Result<Response<Body>, Failure> {
     only_administrators(&caller)?;
-    let asked: Recovered = read(&whole_body(body).await?)?;
+    let asked: Recovered = read(&caller.whole_body(body).await?)?;
     let cluster = asked.meant()?;
     let object = cluster.as_ref().map_or_else(|| "all".to_owned(), ToString::to_string);
     let answer = broker.submit(Command::EndRecovery { cluster, by: caller.actor() }).await?;

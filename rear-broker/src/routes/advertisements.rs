@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{Response, StatusCode};
 use rear_api::advertisement::{Advertisement, AdvertisementAnswer, AdvertisementRequest, Seen};
 use rear_api::body::read;
@@ -15,8 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use super::addresses::ADVERTISEMENTS;
 use super::list::{Query, address, member, page, page_length};
+use super::named::Named;
 use super::openapi::Problems;
-use crate::answer::{Failure, json, whole_body};
+use crate::answer::{Failure, json};
 use crate::broker::Broker;
 use crate::caller::Caller;
 use crate::limits::MAX_INSTRUCTIONS;
@@ -45,7 +46,7 @@ pub(super) async fn publish(
     caller: Caller,
     body: Body,
 ) -> Result<Response<Body>, Failure> {
-    let request: AdvertisementRequest = read(&whole_body(body).await?)?;
+    let request: AdvertisementRequest = read(&caller.whole_body(body).await?)?;
     if request.cluster_id != caller.id().as_str() {
         let detail = format!("the certificate is for {}, the body names another", caller.id());
         return Err(Problem::new(Code::OtherCluster, detail).into());
@@ -98,7 +99,7 @@ pub(super) async fn list(
 pub(super) async fn one(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
-    Path(id): Path<String>,
+    Named(id): Named,
 ) -> Result<Response<Body>, Failure> {
     let id = visible(&caller, &id)?;
     let view = broker.store.view();
@@ -124,7 +125,7 @@ pub(super) struct Forgotten {
 pub(super) async fn forget(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
-    Path(id): Path<String>,
+    Named(id): Named,
 ) -> Result<Response<Body>, Failure> {
     let cluster = visible(&caller, &id)?;
     let forgotten = Forgotten { cluster_id: cluster.to_string() };

@@ -72,7 +72,10 @@ impl Answers for Api {
         let span = error_span!("request", id);
         let (method, uri) = (request.method().clone(), request.uri().clone());
         let asked = Asked { route: addresses::of(uri.path()), method, uri, connection, id };
-        let answered = async {
+        let changes = Action::of(&asked.method, asked.route, &asked.uri)
+            .is_some_and(|action| action.is_told(StatusCode::OK));
+        let broker = self.broker.clone();
+        let answered = async move {
             let mut request = request;
             request.extensions_mut().insert(asked.connection.clone());
             let outcome = AssertUnwindSafe(self.router.call(request)).catch_unwind().await;
@@ -83,7 +86,16 @@ impl Answers for Api {
             };
             finish(&self.broker, &asked, response)
         };
-        answered.instrument(span).await
+        let answered = answered.instrument(span);
+        if !changes {
+            return answered.await;
+        }
+        // Whoever asked may go away: what they change is counted and told to the audit log all the same.
+        tokio::spawn(answered).await.unwrap_or_else(|error| {
+            broker.metrics.panicked();
+            error!(%error, "a request was not finished");
+            failed()
+        })
     }
 }
 
@@ -99,6 +111,10 @@ struct Asked {
 fn panicked(broker: &Broker, asked: &Asked) -> Response {
     broker.metrics.panicked();
     error!(method = %asked.method, route = asked.route, "a request panicked");
+    failed()
+}
+
+fn failed() -> Response {
     Failure::from(Problem::new(Code::Internal, "the broker failed; its log says where"))
         .into_response()
 }
@@ -122,15 +138,23 @@ fn finish(broker: &Broker, asked: &Asked, mut response: Response) -> Response {
     debug!(method = %asked.method, path = asked.uri.path(), status = status.as_u16(), "answered");
     if let Some(action) = Action::of(&asked.method, asked.route, &asked.uri) {
         let code = response.extensions().get::<Code>().copied();
+        broker.metrics.decided(action.name(), status, code.map(Code::name));
+        if is_cheap(status) && !broker.turned_away.may_be_told() {
+            return response;
+        }
         if let Some(code) = code {
             broker.refusals.push(refused(broker, asked, action, code, &response));
         }
-        broker.metrics.decided(action.name(), status, code.map(Code::name));
         if action.is_told(status) {
             broker.audit.tell(&record(broker, asked, action, &response));
         }
     }
     response
+}
+
+/// Whether anyone can be answered so, as often as they like: also without a certificate that counts, or beyond their limit.
+fn is_cheap(status: StatusCode) -> bool {
+    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::TOO_MANY_REQUESTS)
 }
 
 fn refused(

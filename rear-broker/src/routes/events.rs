@@ -157,6 +157,8 @@ impl Teller {
             // A certificate that no longer counts ends the stream, and so does a feed that cannot go on.
             self.connection.peer().ok()?;
             if self.look().ok()? {
+                // Much may have happened of which nothing concerns this caller: others have their turn in between.
+                tokio::task::yield_now().await;
                 continue;
             }
             tokio::select! {
@@ -167,11 +169,21 @@ impl Teller {
         }
     }
 
+    /// Whether another broker on the same ledger may have told of it.
+    fn is_to_come(&self, last: EventId) -> bool {
+        let present = self.broker.store.view().position();
+        let same = last.position.incarnation == present.incarnation;
+        same && last.position > present && self.broker.store.standing().is_some()
+    }
+
     /// Takes what has happened since; whether there may be something to tell or more to look at.
     fn look(&mut self) -> Result<bool, Failure> {
         self.news.mark_unchanged();
         let stretch = self.broker.store.events_after(self.last, self.concerning.as_ref(), STRETCH);
         let stretch = stretch.map_err(|error| match error {
+            FeedError::Gone(last) if self.is_to_come(last) => {
+                Problem::new(Code::NotReady, "this broker does not know of that event yet")
+            }
             FeedError::Gone(_) => Problem::new(Code::OlderIncarnation, error.to_string()),
             FeedError::Journal(_) => Problem::new(Code::NotReady, error.to_string()),
         })?;

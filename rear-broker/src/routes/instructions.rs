@@ -58,6 +58,7 @@ pub(super) async fn level(
     let cursor = member("cursor", query.cursor.as_deref())?;
     if let (Some(after), Some(wait)) = (after, wait) {
         wait_for_news(&broker, caller.id(), role, after, wait).await;
+        caller.still_counts()?;
     }
     let view = broker.store.view();
     let promises = view.promises(caller.id(), side(role), cursor.as_ref(), MAX_INSTRUCTIONS)?;

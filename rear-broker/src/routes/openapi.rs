@@ -1,8 +1,11 @@
 //! The description of the API, made from the code that answers.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
-use axum::Json;
+use axum::body::Bytes;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
 use rear_api::problem::{Code, MEDIA_TYPE, Problem};
 use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, OpenApi};
@@ -74,6 +77,8 @@ pub fn document() -> Document {
     operation_id = "describe",
     responses((status = 200, body = Object, description = "This document"), Problems)
 )]
-pub(super) async fn serve(_caller: Caller) -> Json<Document> {
-    Json(document())
+pub(super) async fn serve(_caller: Caller) -> impl IntoResponse {
+    static TEXT: LazyLock<Bytes> =
+        LazyLock::new(|| serde_json::to_vec(&document()).unwrap_or_default().into());
+    ([(CONTENT_TYPE, "application/json")], TEXT.clone())
 }

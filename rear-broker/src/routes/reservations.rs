@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use rear_api::body::read;
@@ -18,8 +18,9 @@ use uuid::Uuid;
 use super::actions::About;
 use super::addresses::RESERVATIONS;
 use super::list::{Query, address, member, page, page_length, unreadable};
+use super::named::Named;
 use super::openapi::Problems;
-use crate::answer::{Failure, json, whole_body};
+use crate::answer::{Failure, json};
 use crate::broker::Broker;
 use crate::caller::Caller;
 
@@ -75,7 +76,7 @@ pub(super) async fn reserve(
 ) -> Result<Response<Body>, Failure> {
     let explain = member::<bool>("dryRun", query.dry_run.as_deref())?.unwrap_or(false);
     let key = idempotency_key(&headers)?;
-    let request: ReservationRequest = read(&whole_body(body).await?)?;
+    let request: ReservationRequest = read(&caller.whole_body(body).await?)?;
     let ask = request.ask(caller.id())?;
     if !caller.may_see(ask.requester()) {
         let detail = "only an administrator may ask on behalf of another cluster";
@@ -180,7 +181,7 @@ fn phase_name(text: &str) -> Result<PhaseName, Failure> {
 pub(super) async fn one(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
-    Path(id): Path<String>,
+    Named(id): Named,
 ) -> Result<Response<Body>, Failure> {
     let id = read_id(&id)?;
     let view = broker.store.view();
@@ -202,7 +203,7 @@ pub(super) async fn one(
 pub(super) async fn activate(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
-    Path(id): Path<String>,
+    Named(id): Named,
 ) -> Result<Response<Body>, Failure> {
     let id = read_id(&id)?;
     change(&broker, Command::Activate { id, by: caller.actor() }).await
@@ -220,11 +221,11 @@ pub(super) async fn activate(
 pub(super) async fn renew(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
-    Path(id): Path<String>,
+    Named(id): Named,
     body: Body,
 ) -> Result<Response<Body>, Failure> {
     let id = read_id(&id)?;
-    let until = read::<RenewRequest>(&whole_body(body).await?)?.until()?;
+    let until = read::<RenewRequest>(&caller.whole_body(body).await?)?.until()?;
     change(&broker, Command::Renew { id, until, by: caller.actor() }).await
 }
 
@@ -240,11 +241,11 @@ pub(super) async fn renew(
 pub(super) async fn reject(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
-    Path(id): Path<String>,
+    Named(id): Named,
     body: Body,
 ) -> Result<Response<Body>, Failure> {
     let id = read_id(&id)?;
-    let reason = read::<RejectRequest>(&whole_body(body).await?)?.line()?;
+    let reason = read::<RejectRequest>(&caller.whole_body(body).await?)?.line()?;
     change(&broker, Command::Reject { id, reason, by: caller.actor() }).await
 }
 
@@ -259,7 +260,7 @@ pub(super) async fn reject(
 pub(super) async fn release(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
-    Path(id): Path<String>,
+    Named(id): Named,
 ) -> Result<Response<Body>, Failure> {
     let id = read_id(&id)?;
     change(&broker, Command::Release { id, by: caller.actor() }).await

@@ -20,7 +20,7 @@ const KEY: &str = "tls.key";
 /// The authorities whose clients are believed.
 const AUTHORITIES: &str = "ca.crt";
 /// Certificates of theirs that were revoked.
-const REVOKED: &str = "ca.crl";
+pub(super) const REVOKED: &str = "ca.crl";
 
 /// What the protocols are called in a handshake.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
@@ -83,6 +83,12 @@ pub enum CredentialError {
         /// Why not.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// What was revoked would count again.
+    #[error(
+        "{} is not there any more: what it revoked stays revoked until a list takes its place, or until a restart",
+        .0.display()
+    )]
+    ListGone(PathBuf),
 }
 
 impl std::fmt::Debug for Credentials {
@@ -113,6 +119,11 @@ impl Files {
             authorities: read(AUTHORITIES)?,
             revoked,
         })
+    }
+
+    /// Whether a list of what is revoked is there that the others lack.
+    pub(super) fn revoke_more_than(&self, others: &Self) -> bool {
+        self.revoked.is_some() && others.revoked.is_none()
     }
 }
 
@@ -191,12 +202,15 @@ fn revocations(
     pem: &[u8],
     folder: &Path,
 ) -> Result<Vec<CertificateRevocationListDer<'static>>, CredentialError> {
-    let found = CertificateRevocationListDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
-    found.map_err(|source| CredentialError::Pem {
+    let wrong = |source| CredentialError::Pem {
         path: folder.join(REVOKED),
         what: "revocation list",
-        source: Some(source),
-    })
+        source,
+    };
+    let found = CertificateRevocationListDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
+    let found = found.map_err(|source| wrong(Some(source)))?;
+    // Of no list nobody is revoked: a file that is not PEM must not mean that.
+    if found.is_empty() { Err(wrong(None)) } else { Ok(found) }
 }
 
 fn expiry(chain: &[CertificateDer<'_>]) -> i64 {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tracing::{error, info};
 
-use super::credentials::Files;
+use super::credentials::{Files, REVOKED};
 use super::{CredentialError, Credentials, Trust};
 use crate::metrics::Metrics;
 
@@ -62,6 +62,12 @@ fn look(trust: &Trust, folder: &Path, refused: Option<&Files>) -> Look {
     };
     if files == trust.credentials().files || Some(&files) == refused {
         return Look::Same;
+    }
+    if trust.credentials().files.revoke_more_than(&files) {
+        return Look::Refused(
+            Some(Box::new(files)),
+            CredentialError::ListGone(folder.join(REVOKED)),
+        );
     }
     match Credentials::from_files(files.clone(), folder) {
         Ok(credentials) => {

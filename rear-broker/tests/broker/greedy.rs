@@ -112,12 +112,21 @@ fn headers_that_become_much_when_they_are_unpacked_are_refused() {
 
 #[test]
 fn answers_without_a_window_are_not_kept_for_ever() {
+    keeps_a_window_of(0, ASK);
+}
+
+#[test]
+fn long_answers_with_a_window_of_one_byte_are_not_kept_for_ever() {
+    keeps_a_window_of(1, b"\x82\x04\x14/api/v1/openapi.json\x87\x41\x01x");
+}
+
+/// Asks for answers of which not more than so much may be sent (setting 4), and looks alive for as long as it can.
+fn keeps_a_window_of(window: u8, ask: &[u8]) {
     let broker = Broker::start();
     let mut greedy = http2(&broker);
-    // No answer may be sent: the window of each is 0 (setting 4).
-    let mut bytes = [PREFACE, &frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0])].concat();
+    let mut bytes = [PREFACE, &frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, window])].concat();
     for stream in [1, 3, 5, 7] {
-        bytes.extend(frame(HEADERS, END_OF_STREAM | END_OF_HEADERS, stream, ASK));
+        bytes.extend(frame(HEADERS, END_OF_STREAM | END_OF_HEADERS, stream, ask));
     }
     greedy.send(&bytes).unwrap();
     // It looks alive all the time: every question whether it is gets its answer.
@@ -128,7 +137,7 @@ fn answers_without_a_window_are_not_kept_for_ever() {
                     break true;
                 }
             }
-            Ok((DATA, _, payload)) => assert!(payload.is_empty(), "there was no window"),
+            Ok((DATA, _, payload)) => assert!(payload.len() <= window.into(), "beyond the window"),
             Ok(_) => {}
             Err(error) => break !is_late(error.kind()),
         }

@@ -190,6 +190,58 @@ fn a_revoked_certificate_ends_open_connections_and_streams_too() {
     assert_eq!(broker.cluster("rome").get("/api/v1/instructions").status, 200);
 }
 
+#[test]
+fn what_is_revoked_stays_so_when_its_list_cannot_be_read_or_goes() {
+    let (broker, _) = lending();
+    let identity = broker.authority.cluster("rome");
+    revoke(&broker, &identity);
+    let lets_in = || {
+        let rome = broker.client(Some(&identity)).connect();
+        rome.and_then(|mut new| new.call("GET", "/healthz", &[], None)).is_ok()
+    };
+    while lets_in() {}
+    let list = broker.certificates().join("ca.crl");
+    let refused = |times: usize| {
+        while broker.log().matches("the old ones stay").count() < times {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        assert!(!lets_in(), "{}", broker.log());
+    };
+    std::fs::write(&list, b"\x30\x82 a list that is not PEM").unwrap();
+    refused(1);
+    std::fs::write(&list, b"").unwrap();
+    refused(2);
+    std::fs::remove_file(&list).unwrap();
+    refused(3);
+    assert!(broker.log().contains("what it revoked stays revoked"), "{}", broker.log());
+}
+
+#[test]
+fn whoever_is_revoked_while_they_wait_hears_nothing_more() {
+    let (broker, _) = lending();
+    let identity = broker.authority.cluster("rome");
+    let rome = broker.client(Some(&identity));
+    let revision = rome.get("/api/v1/instructions").header("rear-revision").unwrap().to_owned();
+    let mut waiting = rome.connect().unwrap();
+    let ask =
+        format!("GET /api/v1/instructions?wait=50s&after={revision} HTTP/1.1\r\nHost: x\r\n\r\n");
+    waiting.send(ask.as_bytes()).unwrap();
+    revoke(&broker, &identity);
+    while rome.connect().and_then(|mut new| new.call("GET", "/healthz", &[], None)).is_ok() {}
+    reserve(&broker.cluster("paris"), "1", "1Gi");
+    assert_eq!(waiting.answer().unwrap().problem(401), "no-certificate");
+}
+
+#[test]
+fn a_name_that_is_not_text_is_of_nothing_that_is_there() {
+    let (broker, _) = lending();
+    let rome = broker.cluster("rome");
+    rome.get("/api/v1/reservations/%ff").problem(404);
+    rome.get("/api/v1/advertisements/%c3%28").problem(404);
+    rome.delete("/api/v1/reservations/%ff").problem(404);
+    rome.call("POST", "/api/v1/reservations/%ff/activate", None).problem(404);
+}
+
 #[cfg(feature = "clients")]
 #[test]
 fn sessions_are_not_resumed() {

@@ -122,6 +122,55 @@ fn the_audit_log_has_a_line_for_each_request_that_may_change_something() {
 }
 
 #[test]
+fn what_is_changed_is_told_also_if_whoever_asked_has_gone() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("audit.log");
+    let broker = Broker::start_with(&["--audit-log", path.to_str().unwrap()]);
+    advertise(&broker.cluster("rome"), "rome", "100", "100Gi");
+    let paris = broker.cluster("paris");
+    let made: Vec<String> = (0..20).map(|_| id_of(&reserve(&paris, "1", "1Gi"))).collect();
+    for id in &made {
+        let mut hasty = paris.connect().unwrap();
+        let ask = format!("DELETE /api/v1/reservations/{id} HTTP/1.1\r\nHost: x\r\n\r\n");
+        hasty.send(ask.as_bytes()).unwrap();
+    }
+    let live = |id: &String| {
+        paris.get(&format!("/api/v1/reservations/{id}")).json()["status"]["phase"] == "Reserved"
+    };
+    // A request that was never read is none.
+    let mut seen = lines(&path).len();
+    loop {
+        thread::sleep(std::time::Duration::from_millis(300));
+        if lines(&path).len() == seen {
+            break;
+        }
+        seen = lines(&path).len();
+    }
+    let released = made.iter().filter(|id| !live(id)).count();
+    assert!(released > 0);
+    assert_eq!(lines(&path).len(), made.len() + released);
+}
+
+#[test]
+fn nobody_fills_the_audit_log_without_a_certificate() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("audit.log");
+    let broker = Broker::start_with(&["--audit-log", path.to_str().unwrap()]);
+    let nobody = broker.client(None);
+    for _ in 0..1500 {
+        nobody.delete("/api/v1/reservations/rsv-1").problem(401);
+    }
+    advertise(&broker.cluster("rome"), "rome", "8", "16Gi");
+    let id = id_of(&reserve(&broker.cluster("paris"), "1", "1Gi"));
+    let of_paris = || lines(&path).into_iter().filter(|line| line["by"] == "paris").count();
+    while of_paris() == 0 {
+        thread::yield_now();
+    }
+    let strangers = lines(&path).into_iter().filter(|line| line["object"] != id.as_str()).count();
+    assert!((1000..1400).contains(&strangers), "{strangers}");
+}
+
+#[test]
 fn an_audit_log_that_was_moved_away_is_made_anew_and_nothing_is_lost() {
     let place = tempfile::tempdir().unwrap();
     let (path, moved) = (place.path().join("audit.log"), place.path().join("audit.log.1"));
