@@ -226,12 +226,18 @@ impl Fleet {
     /// [`Command::Retire`]: crate::command::Command::Retire
     #[must_use]
     pub fn next_due(&self) -> Option<Timestamp> {
+        let stale = self.timeline.oldest_advertisement().map(|at| at.plus(self.policy.stale_after));
+        let faded = self.timeline.oldest_ending().map(|at| at.plus(self.policy.remembered_for()));
+        [self.next_end(), stale, faded].into_iter().flatten().min()
+    }
+
+    /// When the next reservation ends by itself, which gives back room: because its end comes, or because its requester is gone.
+    #[must_use]
+    pub fn next_end(&self) -> Option<Timestamp> {
         let missed_since = |sign: Timestamp| sign.max(self.listening_since);
         let gone = self.timeline.oldest_sign().map(missed_since);
         let gone = gone.map(|at| at.plus(self.policy.requester_gone_after));
-        let stale = self.timeline.oldest_advertisement().map(|at| at.plus(self.policy.stale_after));
-        let faded = self.timeline.oldest_ending().map(|at| at.plus(self.policy.remembered_for()));
-        [self.timeline.next_end(), gone, stale, faded].into_iter().flatten().min()
+        [self.timeline.next_end(), gone].into_iter().flatten().min()
     }
 
     /// What is due, in the order in which it became due.

@@ -4,6 +4,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rear_api::advertisement::AdvertisementRequest;
+use rear_api::body::MAX_BODY_LENGTH;
 use rear_api::problem::Code;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -15,6 +17,9 @@ use crate::clock::now;
 use crate::collector::{Order, Snapshot};
 use crate::communicator::{Reservation, Role};
 use crate::error::{Chain, Error, Source};
+
+/// So many promises always fit into an advertisement.
+const SURELY_FITS: usize = 1000;
 
 pub(super) struct Publisher {
     parts: Arc<Parts>,
@@ -151,7 +156,7 @@ impl Publisher {
 
     async fn tell(&mut self, (snapshot, kept): &(Snapshot, Vec<Reservation>)) -> Result<(), Error> {
         self.order.sequence += 1;
-        let told = snapshot.told(&self.parts.cluster, kept, self.order, now());
+        let told = fitting(snapshot.told(&self.parts.cluster, kept, self.order, now()));
         let answer = self.parts.communicator.publish(&told).await?;
         debug!(sequence = self.order.sequence, "published");
         self.still_ours(answer.advertisement.epoch.unwrap_or(0))
@@ -176,5 +181,52 @@ impl Publisher {
         warn!(cluster = %self.parts.cluster, error = %Chain(error), remedy = error.remedy(), "not published");
         self.lost = true;
         self.backoff.failed(error)
+    }
+}
+
+/// What a broker accepts: one that keeps very many promises says what it has all the same, and leaves out which they are. Only a
+/// broker that was restored needs that.
+fn fitting(told: AdvertisementRequest) -> AdvertisementRequest {
+    let may_be_long = told.holding.as_ref().is_some_and(|kept| kept.len() > SURELY_FITS);
+    let length = |told| serde_json::to_vec(told).map_or(0, |body| body.len());
+    if !may_be_long || length(&told) <= MAX_BODY_LENGTH {
+        return told;
+    }
+    warn!(
+        "more promises are kept than can be told: a broker that is restored will not know all of them"
+    );
+    AdvertisementRequest { holding: None, ..told }
+}
+
+#[cfg(test)]
+mod tests {
+    use rear_api::amounts::ResourceList;
+
+    use super::*;
+
+    fn keeping(many: usize) -> AdvertisementRequest {
+        let kept = rear_api::advertisement::HoldingBody {
+            reservation_id: "rsv-00000000-0000-0000-0000-000000000000".to_owned(),
+            requester_id: "rome".to_owned(),
+            resources: ResourceList {
+                cpu: "1m".into(),
+                memory: "1".into(),
+                gpu: None,
+                storage: None,
+            },
+            expires_at: Some("2026-01-02T15:04:05Z".to_owned()),
+        };
+        let snapshot = Snapshot::default();
+        let told = snapshot.told(&"paris".parse().unwrap(), &[], Order::starting(1), now());
+        AdvertisementRequest { holding: Some(vec![kept; many]), ..told }
+    }
+
+    #[test]
+    fn very_many_promises_do_not_silence_a_provider() {
+        for fits in [0, 1, SURELY_FITS, SURELY_FITS + 1] {
+            let told = fitting(keeping(fits));
+            assert_eq!(told.holding.map(|kept| kept.len()), Some(fits));
+        }
+        assert_eq!(fitting(keeping(20_000)).holding, None);
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn activate(
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     let reservation = as_requester(fleet, id, &by)?;
-    still_live(reservation, now)?;
+    still_live(fleet, reservation, now)?;
     let subject = Subject::Reservation(id);
     if matches!(reservation.phase, Phase::Active(_)) {
         return Ok(Decision::nothing(subject));

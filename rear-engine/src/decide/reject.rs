@@ -23,7 +23,7 @@ pub(super) fn reject(
     if matches!(reservation.phase, Phase::Failed(Failed { why: Failure::Rejected(_), .. })) {
         return Ok(Decision::nothing(subject));
     }
-    still_live(reservation, now)?;
+    still_live(fleet, reservation, now)?;
     let mut endings = Endings::new(fleet, by, now);
     endings.end(reservation, Ending::Failed(Failure::Rejected(reason)))?;
     Ok(endings.decide(subject))

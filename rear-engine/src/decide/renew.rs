@@ -17,7 +17,7 @@ pub(super) fn renew(
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     let reservation = as_requester(fleet, id, &by)?;
-    still_live(reservation, now)?;
+    still_live(fleet, reservation, now)?;
     if until <= now {
         return Err(Refusal::EndHasPassed);
     }

@@ -60,9 +60,15 @@ pub(super) fn as_provider<'a>(
     }
 }
 
-/// What has ended, or should have ended by now, cannot be used any more.
-pub(super) fn still_live(reservation: &Reservation, now: Timestamp) -> Result<(), Refusal> {
-    if reservation.phase.is_live() && !reservation.is_due(now) {
+/// What has ended, or should have ended by now, cannot be used any more. In a restored ledger it may have been renewed since: its
+/// provider knows.
+pub(super) fn still_live(
+    fleet: &Fleet,
+    reservation: &Reservation,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let is_due = reservation.is_due(now) && fleet.may_end(&reservation.provider);
+    if reservation.phase.is_live() && !is_due {
         Ok(())
     } else {
         Err(Refusal::AlreadyEnded(reservation.id))

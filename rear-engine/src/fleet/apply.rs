@@ -230,7 +230,7 @@ impl Fleet {
 
     /// After a restore, a promise may have been renewed since the backup: only its provider knows. Until
     /// it has spoken, nothing that it keeps ends by itself.
-    fn may_end(&self, provider: &ClusterId) -> bool {
+    pub(crate) fn may_end(&self, provider: &ClusterId) -> bool {
         self.clusters.get(provider).is_none_or(|cluster| !self.is_recovering(&cluster.record))
     }
 

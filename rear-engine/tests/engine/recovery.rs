@@ -187,6 +187,9 @@ fn what_may_have_been_renewed_does_not_end_before_its_provider_has_spoken() {
     expire(&mut stage);
     assert!(stage.fleet.reservation(known).unwrap().phase.is_live());
     assert_eq!(stage.reserved("p"), resources("1", "1Gi"));
+    // Nor is its requester told that it has, who would ask anew.
+    let by = rear_engine::Actor::Cluster(cluster("r"));
+    stage.act(Command::Activate { id: known, by }).unwrap();
 }
 
 #[test]

@@ -151,7 +151,7 @@ impl Writer {
     }
 
     fn decide_one(&mut self, command: Command, reading: Reading, draft: &mut Draft) {
-        let waits_for_room = turn(&command) == Turn::Grants && self.more_is_due(reading.now);
+        let waits_for_room = turn(&command) == Turn::Grants && self.more_has_ended(reading.now);
         let again = waits_for_room.then(|| command.clone());
         let mut decided = self.decide(command, reading, draft);
         // A portion may be too small for whoever comes in the middle of very many ends: nobody is refused for lack of room
@@ -160,7 +160,7 @@ impl Writer {
             let limit = self.due_at_once(MAX_DUE);
             self.decide_due(&[Command::Expire { limit }], reading, draft);
             decided = self.decide(again, reading, draft);
-            if is_lack_of_room(&decided) && self.more_is_due(reading.now) {
+            if is_lack_of_room(&decided) && self.more_has_ended(reading.now) {
                 decided = Err(SubmitError::Overloaded);
             }
         }
@@ -170,6 +170,10 @@ impl Writer {
     /// How much of what is due goes into one batch: so much, or what fits where others write as well.
     fn due_at_once(&self, alone: usize) -> usize {
         if self.sharing.is_some() { self.due } else { alone }
+    }
+
+    fn more_has_ended(&self, now: Timestamp) -> bool {
+        self.fleet.next_end().is_some_and(|end| end <= now)
     }
 
     pub(super) fn more_is_due(&self, now: Timestamp) -> bool {

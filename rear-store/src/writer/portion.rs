@@ -4,9 +4,10 @@ use rear_engine::Duration;
 
 use super::MAX_DUE;
 
-/// At the beginning, and the least: fewer would share a sync with nobody.
-const FIRST: usize = 64;
-const LEAST: usize = 16;
+/// At the beginning, and the least: on a slow disk, where the sync takes most of the time whatever the portion is, more must end in
+/// a second than callers can make.
+const FIRST: usize = 128;
+const LEAST: usize = 128;
 
 /// About so long may a batch take in which as much is done as the portion allows: a few times what a sync takes.
 const AIM: Duration = Duration::from_nanos(20_000_000);
@@ -48,6 +49,6 @@ mod tests {
         assert_eq!(after([1]), 2 * FIRST);
         assert_eq!(after([1; 20]), MAX_DUE);
         assert_eq!(after([500; 20]), LEAST);
-        assert_eq!(after([1, 1, 1, 300]), 4 * FIRST);
+        assert_eq!(after([1, 1, 300]), 2 * FIRST);
     }
 }

@@ -157,11 +157,11 @@ fn commits_to_end_everything(seconds: i64) -> usize {
 
 #[test]
 fn what_has_ended_is_done_in_ever_larger_portions_while_that_is_quick() {
-    // 64, 128, 256 and so on up to a thousand.
+    // 128, 256, 512 and so on up to a thousand.
     let quick = commits_to_end_everything(0);
     assert!(quick <= 10, "{quick}");
     let slow = commits_to_end_everything(1);
-    assert!(slow >= 3000 / 64, "{slow}");
+    assert!(slow >= 3000 / 128, "{slow}");
 }
 
 #[test]

@@ -202,6 +202,22 @@ fn what_is_due_ends_by_itself_before_the_next_grant() {
 }
 
 #[test]
+fn what_is_only_forgotten_gives_no_room_that_is_waited_for() {
+    let hands = Hands::start();
+    let store = start(Watched::new(), &hands);
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    for number in 1..=300 {
+        store.submit(reserve(number, "1m")).unwrap();
+        store.submit(release(number)).unwrap();
+    }
+    hands.pass(8 * 24 * 60 * 60);
+    store.confirm_clock().unwrap();
+    store.submit(advertise("4", "1Gi", &hands)).unwrap();
+    let told = store.submit(reserve(999, "100"));
+    assert!(matches!(told, Err(SubmitError::Refused(Refusal::NoRoom(_)))), "{told:?}");
+}
+
+#[test]
 fn nobody_is_refused_for_lack_of_room_that_has_ended_however_much_ends_together() {
     let hands = Hands::start();
     let store = start(Watched::new(), &hands);
