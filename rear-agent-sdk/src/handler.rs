@@ -117,7 +117,7 @@ mod tests {
     fn a_name_that_comes_again_for_another_cluster_is_another_promise() {
         let (old, new) = (promise("db", "paris", "1"), promise("db", "oslo", "1"));
         let expected = [Step::GiveBack(old.clone()), Step::Keep(new.clone())];
-        assert_eq!(steps(&[new.clone()], &[old]), expected);
+        assert_eq!(steps(std::slice::from_ref(&new), &[old]), expected);
         let without_side = Reservation { target_cluster_id: String::new(), ..new.clone() };
         assert_eq!(steps(&[new], &[without_side]), []);
     }

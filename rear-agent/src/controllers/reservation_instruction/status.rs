@@ -50,10 +50,8 @@ pub(super) fn decide(
     let ended = instruction.spec.expires_at.as_deref().is_some_and(|end| has_passed(end, now));
     let over = Finding::new(EXPIRED, Truth::True, "Expired", "Its time is over.");
     let renewed = Finding::new(EXPIRED, Truth::False, "Renewed", "It ends later now.");
-    let time = match ended {
-        true => Some(&over),
-        false => is_so(instruction, EXPIRED).then_some(&renewed),
-    };
+    let was_over = is_so(instruction, EXPIRED);
+    let time = if ended { Some(&over) } else { was_over.then_some(&renewed) };
     for finding in findings.iter().chain(time) {
         set_condition(
             &mut new.conditions,
