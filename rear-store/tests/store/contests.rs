@@ -188,6 +188,21 @@ fn what_is_due_and_too_much_for_one_entry_becomes_several_and_hides_no_room() {
 }
 
 #[test]
+fn room_that_was_made_for_someone_is_theirs_although_more_has_ended() {
+    let two = two();
+    for number in 1..=10 {
+        two.second.submit(reserve_for(number, "100m", 60)).unwrap();
+    }
+    for strings in [&two.of_first, &two.of_second] {
+        strings.pull().largest = Some(3);
+    }
+    two.hands.pass(61);
+    // More than is free once as much has ended as fits into an entry; enough is, if as much ends again.
+    let told = two.second.submit(reserve(11, "1150m")).unwrap();
+    assert_eq!(told.reservation.unwrap().id, id(11));
+}
+
+#[test]
 fn what_is_due_leaves_its_place_to_what_does_not_fit_beside_it() {
     let two = two();
     for number in 1..=3 {

@@ -314,6 +314,7 @@ fn what_is_trimmed_and_not_yet_shown_to_be_is_gone_and_not_left_out() {
     assert_ne!(store.view().trimmed_through(), kept());
     let stretch = store.events_after(beginning(), None, 9);
     assert!(matches!(stretch, Err(FeedError::Gone(_))), "{stretch:?}");
+    assert!(store.events_after(EventId::end_of(kept()), None, 9).is_ok(), "the rest is there");
     open.send(()).unwrap();
 }
 
