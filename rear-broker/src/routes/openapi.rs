@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use axum::body::Bytes;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::IntoResponse;
+use axum::Json;
 use rear_api::problem::{Code, MEDIA_TYPE, Problem};
 use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, OpenApi};
@@ -77,8 +75,7 @@ pub fn document() -> Document {
     operation_id = "describe",
     responses((status = 200, body = Object, description = "This document"), Problems)
 )]
-pub(super) async fn serve(_caller: Caller) -> impl IntoResponse {
-    static TEXT: LazyLock<Bytes> =
-        LazyLock::new(|| serde_json::to_vec(&document()).unwrap_or_default().into());
-    ([(CONTENT_TYPE, "application/json")], TEXT.clone())
+pub(super) async fn serve(_caller: Caller) -> Json<&'static Document> {
+    static DOCUMENT: LazyLock<Document> = LazyLock::new(document);
+    Json(&DOCUMENT)
 }

@@ -165,17 +165,23 @@ fn what_is_too_large_by_itself_is_told_and_changes_nothing() {
     assert_eq!(live(&two.second).1, 0);
 }
 
+/// So many promises of a tenth of a core have ended, of which so many fit into an entry; how many entries there are before.
+fn end_together(two: &Two, many: u128, largest: usize) -> usize {
+    for number in 1..=many {
+        two.second.submit(reserve_for(number, "100m", 60)).unwrap();
+    }
+    let places = two.board.places();
+    for strings in [&two.of_first, &two.of_second] {
+        strings.pull().largest = Some(largest);
+    }
+    two.hands.pass(61);
+    places
+}
+
 #[test]
 fn what_is_due_and_too_much_for_one_entry_becomes_several_and_hides_no_room() {
     let two = two();
-    for number in 1..=10 {
-        two.second.submit(reserve_for(number, "100m", 60)).unwrap();
-    }
-    let before = two.board.places();
-    for strings in [&two.of_first, &two.of_second] {
-        strings.pull().largest = Some(3);
-    }
-    two.hands.pass(61);
+    let before = end_together(&two, 10, 3);
     // All of the provider, so that every one of them must have ended.
     let mut told = two.second.submit(reserve(11, "2"));
     while matches!(told, Err(SubmitError::Overloaded)) {
@@ -190,13 +196,7 @@ fn what_is_due_and_too_much_for_one_entry_becomes_several_and_hides_no_room() {
 #[test]
 fn room_that_was_made_for_someone_is_theirs_although_more_has_ended() {
     let two = two();
-    for number in 1..=10 {
-        two.second.submit(reserve_for(number, "100m", 60)).unwrap();
-    }
-    for strings in [&two.of_first, &two.of_second] {
-        strings.pull().largest = Some(3);
-    }
-    two.hands.pass(61);
+    end_together(&two, 10, 3);
     // More than is free once as much has ended as fits into an entry; enough is, if as much ends again.
     let told = two.second.submit(reserve(11, "1150m")).unwrap();
     assert_eq!(told.reservation.unwrap().id, id(11));
@@ -205,13 +205,7 @@ fn room_that_was_made_for_someone_is_theirs_although_more_has_ended() {
 #[test]
 fn what_is_due_leaves_its_place_to_what_does_not_fit_beside_it() {
     let two = two();
-    for number in 1..=3 {
-        two.second.submit(reserve_for(number, "100m", 60)).unwrap();
-    }
-    for strings in [&two.of_first, &two.of_second] {
-        strings.pull().largest = Some(1);
-    }
-    two.hands.pass(61);
+    end_together(&two, 3, 1);
     two.second.submit(reserve(4, "100m")).unwrap();
     assert_eq!(live(&two.second).1, 1);
     for strings in [&two.of_first, &two.of_second] {
