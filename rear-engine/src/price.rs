@@ -1,8 +1,7 @@
 //! What capacity costs for an hour: decimal strings on the wire, billionths of a currency unit inside.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::str::FromStr;
-use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -20,9 +19,12 @@ const BILLION: u64 = 1_000_000_000;
 // The largest amount times the largest rate, three terms of it, stays within u128.
 const _: () = assert!((i64::MAX as u128) < u128::MAX / 3 / (MAX_RATE as u128 * BILLION as u128));
 
-/// A unit of account, compared to the letter.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Currency(Arc<str>);
+/// A unit of account, compared to the letter: its letters are kept as one number, because every decision that counts cost
+/// compares many.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Currency(u128);
+
+const _: () = assert!(MAX_CURRENCY_LENGTH == size_of::<Currency>());
 
 /// The price of one core, one GiB or one device for an hour, in billionths of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -104,10 +106,11 @@ impl FromStr for Currency {
     type Err = PriceError;
 
     fn from_str(text: &str) -> Result<Self, PriceError> {
-        let named = !text.is_empty()
-            && text.len() <= MAX_CURRENCY_LENGTH
-            && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        if named { Ok(Self(text.into())) } else { Err(PriceError::Currency) }
+        let mut letters = [0; MAX_CURRENCY_LENGTH];
+        let named = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let place = letters.get_mut(..text.len()).filter(|_| named).ok_or(PriceError::Currency)?;
+        place.copy_from_slice(text.as_bytes());
+        Ok(Self(u128::from_be_bytes(letters)))
     }
 }
 
@@ -151,7 +154,14 @@ impl Cost {
 
 impl fmt::Display for Currency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        let letters = self.0.to_be_bytes().into_iter().take_while(|&letter| letter > 0);
+        letters.map(char::from).try_for_each(|letter| f.write_char(letter))
+    }
+}
+
+impl fmt::Debug for Currency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Currency({self})")
     }
 }
 

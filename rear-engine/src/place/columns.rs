@@ -4,8 +4,8 @@
 //! what is allocatable. So the share that stays free after a request of `r` is `ratio − r × inverse`,
 //! whatever the request. Nothing here decides: rows that come within [`Probe::margin`] of the best are
 //! compared exactly by the caller.
-// Approximate by purpose; see above. `inline(always)`: the folds are compiled as part of the two callers in
-// `scan`, one of which has wider vectors.
+// Approximate by purpose; see above. `inline(always)`: the folds are compiled as part of their callers, which are
+// compiled twice; see `vectors`.
 #![allow(clippy::inline_always)]
 #![allow(clippy::float_arithmetic, clippy::cast_precision_loss, clippy::cast_possible_truncation)]
 #![allow(clippy::cast_sign_loss)]
@@ -15,9 +15,11 @@ pub(super) mod pick;
 pub(super) mod probe;
 mod scan;
 pub(super) mod summary;
+pub(super) mod vectors;
 
 use pick::Picked;
 use probe::Probe;
+use vectors::Vectors;
 
 use crate::policy::Weights;
 use crate::price::{Cost, Rate};
@@ -171,9 +173,16 @@ impl Columns {
     }
 
     /// The rows that may charge better than `best`, which is exact: some rate of theirs is better, or not exact.
-    pub(super) fn may_charge_better(&self, block: usize, probe: &Probe, best: Rates) -> Picked {
+    #[inline(always)]
+    pub(super) fn may_charge_better(
+        &self,
+        block: usize,
+        probe: &Probe,
+        best: Rates,
+        vectors: impl Vectors,
+    ) -> Picked {
         let block = &self.0[block];
-        probe.better_rates(&block.rate, best).or(Picked(block.inexact))
+        probe.better_rates(&block.rate, best, vectors).or(Picked(block.inexact))
     }
 }
 

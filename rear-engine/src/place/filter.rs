@@ -56,7 +56,7 @@ fn unmet_constraint(fleet: &Fleet, cluster: &Cluster, ask: &Ask) -> Option<Reaso
     }
     let ceiling = terms.ceiling.as_ref()?;
     match Yardstick::new(fleet.policy(), ask).price(advertisement.cost.as_ref()) {
-        None => Some(Reason::Unpriced(ceiling.currency.clone())),
+        None => Some(Reason::Unpriced(ceiling.currency)),
         Some(price) if price > ceiling.amount => {
             Some(Reason::TooExpensive { price, ceiling: ceiling.amount })
         }

@@ -4,13 +4,13 @@
 //! How they are searched is told in [`super::search`].
 
 use std::cmp::Reverse;
+use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::columns::probe::Probe;
 use super::columns::summary::Summaries;
-use super::columns::{Columns, LANES, Lane, Numbers, vector_weights};
+use super::columns::{Columns, LANES, Numbers, vector_weights};
 use super::members::Members;
 use crate::id::ClusterId;
 use crate::policy::Policy;
@@ -91,7 +91,7 @@ impl Index {
     pub(crate) fn new(policy: &Policy) -> Self {
         Self {
             weights: vector_weights(policy.weights),
-            currency: policy.currency.clone(),
+            currency: policy.currency,
             by_cost: policy.strategy.counts_cost(),
             rows: Vec::new(),
             vacant: Vec::new(),
@@ -221,8 +221,10 @@ impl Index {
         let Some(kept) = &self.rows[row] else {
             return;
         };
-        if self.row_of_look.get(&kept.hash) == Some(&row) {
-            self.row_of_look.remove(&kept.hash);
+        if let Entry::Occupied(found) = self.row_of_look.entry(kept.hash)
+            && *found.get() == row
+        {
+            found.remove();
         }
     }
 
@@ -271,25 +273,6 @@ impl Index {
         let rows = self.rows.iter().enumerate();
         let rows = rows.filter_map(|(row, contents)| Some((row, contents.as_ref()?)));
         rows.flat_map(|(row, contents)| contents.members().map(move |id| (id, row)))
-    }
-
-    /// Shows every row whose key is not below the floor, which `keep` returns anew each time. Large
-    /// clusters come first: they are the likelier ones to raise it.
-    pub(super) fn each_above(&self, probe: &Probe, mut keep: impl FnMut(&Row) -> f32) {
-        let mut floor = f32::NEG_INFINITY;
-        let mut keys: Lane = [0.0; LANES];
-        for block in (0..self.columns.blocks()).rev() {
-            if self.columns.keys(block, probe, &mut keys) < floor {
-                continue;
-            }
-            for (lane, &key) in keys.iter().enumerate() {
-                if key >= floor
-                    && let Some(row) = self.row(block, lane)
-                {
-                    floor = keep(row);
-                }
-            }
-        }
     }
 
     pub(super) fn row(&self, block: usize, lane: usize) -> Option<&Row> {

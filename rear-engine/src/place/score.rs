@@ -87,6 +87,17 @@ pub(crate) fn share(part: u64, whole: u64) -> u64 {
     u64::try_from(share).unwrap_or(u64::MAX)
 }
 
+/// How a request is placed: as it says, else the broker's way.
+pub(super) fn strategy(policy: &Policy, ask: &Ask) -> Strategy {
+    ask.terms().strategy.unwrap_or(policy.strategy)
+}
+
+/// The currency in which prices are compared: the request's, else the broker's.
+pub(super) fn currency<'a>(policy: &'a Policy, ask: &'a Ask) -> Option<&'a Currency> {
+    let ceiling = ask.terms().ceiling.as_ref();
+    ceiling.map(|ceiling| &ceiling.currency).or(policy.currency.as_ref())
+}
+
 /// What the scores of one request are measured with.
 pub(crate) struct Yardstick<'a> {
     ask: &'a Ask,
@@ -103,7 +114,6 @@ pub(crate) struct Yardstick<'a> {
 
 impl<'a> Yardstick<'a> {
     pub(crate) fn new(policy: &'a Policy, ask: &'a Ask) -> Self {
-        let ceiling = ask.terms().ceiling.as_ref();
         let mut weights = [0; DIMENSIONS];
         for dimension in ask.dimensions() {
             weights[dimension.index()] = policy.weights.get(dimension).into();
@@ -112,9 +122,9 @@ impl<'a> Yardstick<'a> {
             ask,
             weights,
             weight: weights.iter().sum(),
-            strategy: ask.terms().strategy.unwrap_or(policy.strategy),
+            strategy: strategy(policy, ask),
             cost_share: policy.cost_share.get().into(),
-            currency: ceiling.map(|ceiling| &ceiling.currency).or(policy.currency.as_ref()),
+            currency: currency(policy, ask),
             prices: None,
         }
     }

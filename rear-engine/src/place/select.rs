@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::columns::probe::{Goal, Probe};
 use super::filter::{lack, reason};
 use super::index::{Look, Row};
-use super::score::Yardstick;
+use super::score::{Yardstick, currency, strategy};
 use super::{explain, rank};
 use crate::ask::{Ask, Strategy};
 use crate::fleet::{Cluster, Fleet};
@@ -43,9 +43,9 @@ fn only(fleet: &Fleet, target: &ClusterId, ask: &Ask, now: Timestamp) -> Result<
 
 /// The columns hold prices in the broker's currency, and no labels.
 pub(crate) fn index_can_answer(fleet: &Fleet, ask: &Ask) -> bool {
-    let yardstick = Yardstick::new(fleet.policy(), ask);
-    let comparable =
-        !yardstick.counts_cost() || yardstick.currency == fleet.policy().currency.as_ref();
+    let policy = fleet.policy();
+    let counts_cost = strategy(policy, ask).counts_cost();
+    let comparable = !counts_cost || currency(policy, ask) == policy.currency.as_ref();
     ask.terms().preferred.is_empty() && comparable
 }
 

@@ -6,6 +6,8 @@ use std::arch::x86_64::{_mm_cvtss_f32, _mm_max_ps, _mm_max_ss, _mm_movehdup_ps, 
 use std::arch::x86_64::{_mm256_castps256_ps128, _mm256_extractf128_ps};
 use std::arch::x86_64::{_mm256_movemask_ps, _mm256_set1_ps, _mm256_setr_ps};
 
+use super::probe::Probe;
+use super::scan::{Table, write_keys};
 use super::{LANES, Lane};
 
 /// Numbers in a vector.
@@ -46,6 +48,13 @@ pub(super) fn at_most(numbers: &Lane, ceiling: f32) -> u64 {
         bits |= signs(_mm256_cmp_ps::<_CMP_LE_OQ>(eight(numbers, step), ceiling)) << (step * WIDTH);
     }
     bits
+}
+
+/// The keys of 32 rows, and the largest of them.
+#[target_feature(enable = "avx2")]
+pub(super) fn keys(table: &Table<'_>, probe: &Probe, keys: &mut Lane) -> f32 {
+    write_keys(table, probe, keys);
+    largest(keys)
 }
 
 #[target_feature(enable = "avx2")]

@@ -1,6 +1,8 @@
 //! Some of 32 rows, as bits: which of them are worth a closer look is seen without a branch for each.
+// `always`: they are single instructions, wherever they are needed.
+#![allow(clippy::inline_always)]
 
-use super::{LANES, Lane, scan};
+use super::{LANES, Lane};
 
 const _: () = assert!(LANES <= u64::BITS as usize);
 
@@ -12,37 +14,41 @@ impl Picked {
     /// Every row.
     pub(in crate::place) const ALL: Self = Self((1 << LANES) - 1);
 
-    /// The rows whose number is at least this.
-    pub(in crate::place) fn at_least(numbers: &Lane, floor: f32) -> Self {
-        Self(scan::at_least(numbers, floor))
+    /// No row.
+    pub(super) const NONE: Self = Self(0);
+
+    /// The rows whose number is so.
+    pub(super) fn where_it_is_so(numbers: &Lane, is_so: impl Fn(f32) -> bool) -> Self {
+        let bit = |(i, &number): (usize, &f32)| u64::from(is_so(number)) << i;
+        Self(numbers.iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit))
     }
 
-    /// The rows whose number is below this.
-    pub(super) fn below(numbers: &Lane, limit: f32) -> Self {
-        Self(!scan::at_least(numbers, limit)).and(Self::ALL)
-    }
-
-    /// The rows whose number is above this.
-    pub(super) fn above(numbers: &Lane, limit: f32) -> Self {
-        Self(!scan::at_most(numbers, limit)).and(Self::ALL)
+    /// All the other rows.
+    #[inline(always)]
+    pub(super) fn others(self) -> Self {
+        Self(!self.0).and(Self::ALL)
     }
 
     /// The rows that are in either.
+    #[inline(always)]
     pub(super) fn or(self, Self(other): Self) -> Self {
         Self(self.0 | other)
     }
 
     /// All of these but one.
+    #[inline(always)]
     pub(in crate::place) fn without(self, row: usize) -> Self {
         Self(self.0 & !(1 << row))
     }
 
     /// Whether there are none.
+    #[inline(always)]
     pub(in crate::place) fn is_empty(&self) -> bool {
         self.0 == 0
     }
 
     /// The rows that are in both.
+    #[inline(always)]
     pub(in crate::place) fn and(self, Self(other): Self) -> Self {
         Self(self.0 & other)
     }
@@ -52,6 +58,7 @@ impl Iterator for Picked {
     type Item = usize;
 
     /// From the last to the first: those are the likelier ones to rule others out.
+    #[inline(always)]
     fn next(&mut self) -> Option<usize> {
         if self.0 == 0 {
             return None;

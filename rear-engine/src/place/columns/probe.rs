@@ -1,6 +1,8 @@
 //! A question to the columns: which rows come first for a request.
+#![allow(clippy::inline_always)] // part of a search, which is compiled twice
 
 use super::pick::Picked;
+use super::vectors::Vectors;
 use super::{DIMENSIONS, Lane, RATES, Rates, TOLERANCE};
 use crate::ask::Ask;
 use crate::policy::Weights;
@@ -128,13 +130,22 @@ impl Probe {
     }
 
     /// The rows with a rate that is better than `best`, of those rates that count.
-    pub(super) fn better_rates(&self, rates: &[Lane; RATES], best: Rates) -> Picked {
-        let better = match self.goal {
-            Goal::Cheap => Picked::below,
-            Goal::Dear | Goal::Score | Goal::NearlyFits => Picked::above,
-        };
-        let pairs = rates.iter().zip(best).take(self.rates);
-        pairs.fold(Picked(0), |rows, (rates, best)| rows.or(better(rates, best)))
+    #[inline(always)]
+    pub(super) fn better_rates(
+        &self,
+        rates: &[Lane; RATES],
+        best: Rates,
+        vectors: impl Vectors,
+    ) -> Picked {
+        let mut better = Picked::NONE;
+        for (rates, best) in rates.iter().zip(best).take(self.rates) {
+            let not_better = match self.goal {
+                Goal::Cheap => vectors.at_least(rates, best),
+                Goal::Dear | Goal::Score | Goal::NearlyFits => vectors.at_most(rates, best),
+            };
+            better = better.or(not_better.others());
+        }
+        better
     }
 
     /// Whether what is cheap comes first.

@@ -1,8 +1,10 @@
 //! The best of every 32 rows: whether a block is worth a visit is seen without reading it.
 #![allow(clippy::float_arithmetic)] // approximate by purpose, as the columns are
+#![allow(clippy::inline_always)] // part of a search, which is compiled twice
 
 use super::pick::Picked;
 use super::probe::{Goal, Probe};
+use super::vectors::Vectors;
 use super::{Block, Columns, DIMENSIONS, LANES, Lane, NOTHING, RATES, Rates, largest, smallest};
 
 /// Which sums summaries hold: bit 0 for GPU, bit 1 for storage.
@@ -81,14 +83,16 @@ impl Summaries {
     }
 
     /// The blocks with a row that may charge better than `best`, which is exact.
+    #[inline(always)]
     pub(in crate::place) fn may_charge_better(
         &self,
         number: usize,
         probe: &Probe,
         best: Rates,
+        vectors: impl Vectors,
     ) -> Picked {
         let summary = &self.0[number];
-        let better = probe.better_rates(summary.rates(probe.goal), best);
+        let better = probe.better_rates(summary.rates(probe.goal), best, vectors);
         better.or(Picked(summary.best.inexact))
     }
 }

@@ -1,0 +1,122 @@
+//! Which vector instructions the processor has: what is generic over [`Vectors`] is compiled twice, for every x86-64 and
+//! for those with AVX2, and chosen at run time where it is entered. No build flag ties a binary to a machine.
+// The five unsafe calls of the crate: each enters a function that is compiled for AVX2, which there is an `Avx2` for only
+// after the processor said that it has it. Measured in benches/decide.rs: without it scans take about twice as long.
+#![allow(unsafe_code)]
+// `always`: what is generic must be compiled as part of whoever has entered it.
+#![allow(clippy::inline_always)]
+
+#[cfg(target_arch = "x86_64")]
+use super::avx2;
+use super::pick::Picked;
+use super::probe::Probe;
+use super::scan::{Table, write_keys};
+use super::{Lane, largest};
+
+/// What vector instructions do better than plain loops over 32 numbers.
+pub(in crate::place) trait Vectors: Copy {
+    /// The largest of them.
+    fn largest(self, numbers: &Lane) -> f32;
+
+    /// Those that are at least this.
+    fn at_least(self, numbers: &Lane, floor: f32) -> Picked;
+
+    /// Those that are at most this.
+    fn at_most(self, numbers: &Lane, ceiling: f32) -> Picked;
+
+    /// Writes the key of each row of a table, and returns the largest.
+    fn keys(self, table: &Table<'_>, probe: &Probe, keys: &mut Lane) -> f32;
+}
+
+/// Something that is worth compiling twice. `run` must be inlined, and so must all of it that has to do with vectors.
+pub(in crate::place) trait Vectorised {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn run(self, vectors: impl Vectors) -> Self::Output;
+}
+
+/// Does something with the best vectors that this processor has.
+#[inline(always)]
+pub(in crate::place) fn vectorised<W: Vectorised>(work: W) -> W::Output {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(vectors) = Avx2::detected() {
+        // SAFETY: there is an `Avx2`, so the processor has it; nothing else is required.
+        return unsafe { run_avx2(work, vectors) };
+    }
+    work.run(Plain)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn run_avx2<W: Vectorised>(work: W, vectors: Avx2) -> W::Output {
+    work.run(vectors)
+}
+
+/// What every processor has.
+#[derive(Clone, Copy)]
+struct Plain;
+
+impl Vectors for Plain {
+    #[inline(always)]
+    fn largest(self, numbers: &Lane) -> f32 {
+        largest(numbers)
+    }
+
+    #[inline(always)]
+    fn at_least(self, numbers: &Lane, floor: f32) -> Picked {
+        Picked::where_it_is_so(numbers, |number| number >= floor)
+    }
+
+    #[inline(always)]
+    fn at_most(self, numbers: &Lane, ceiling: f32) -> Picked {
+        Picked::where_it_is_so(numbers, |number| number <= ceiling)
+    }
+
+    #[inline(always)]
+    fn keys(self, table: &Table<'_>, probe: &Probe, keys: &mut Lane) -> f32 {
+        write_keys(table, probe, keys);
+        largest(keys)
+    }
+}
+
+/// Proof that the processor has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+struct Avx2(());
+
+#[cfg(target_arch = "x86_64")]
+impl Avx2 {
+    #[inline(always)]
+    fn detected() -> Option<Self> {
+        std::arch::is_x86_feature_detected!("avx2").then_some(Self(()))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Vectors for Avx2 {
+    #[inline(always)]
+    fn largest(self, numbers: &Lane) -> f32 {
+        // SAFETY: as in `vectorised`.
+        unsafe { avx2::largest(numbers) }
+    }
+
+    #[inline(always)]
+    fn at_least(self, numbers: &Lane, floor: f32) -> Picked {
+        // SAFETY: as in `vectorised`.
+        Picked(unsafe { avx2::at_least(numbers, floor) })
+    }
+
+    #[inline(always)]
+    fn at_most(self, numbers: &Lane, ceiling: f32) -> Picked {
+        // SAFETY: as in `vectorised`.
+        Picked(unsafe { avx2::at_most(numbers, ceiling) })
+    }
+
+    #[inline(always)]
+    fn keys(self, table: &Table<'_>, probe: &Probe, keys: &mut Lane) -> f32 {
+        // SAFETY: as in `vectorised`.
+        unsafe { avx2::keys(table, probe, keys) }
+    }
+}
