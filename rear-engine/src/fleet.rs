@@ -129,7 +129,7 @@ impl Fleet {
         }
     }
 
-    /// From now on requesters can be heard. Silence before this is the broker's own, not theirs.
+    /// From now on requesters can be heard. Nobody is taken for gone before they had time to be.
     pub fn listen_from(&mut self, now: Timestamp) {
         self.listening_since = now;
     }
@@ -138,6 +138,12 @@ impl Fleet {
     #[must_use]
     pub fn listening_since(&self) -> Timestamp {
         self.listening_since
+    }
+
+    /// Until then nobody is taken for gone: their silence may be the broker's own.
+    #[must_use]
+    pub(crate) fn gone_not_before(&self) -> Timestamp {
+        self.listening_since.plus(self.policy.grace_after_start())
     }
 
     /// From now on the limits of time of another policy count. Weights, strategy, share of cost and currency stay: the
@@ -234,9 +240,9 @@ impl Fleet {
     /// When the next reservation ends by itself, which gives back room: because its end comes, or because its requester is gone.
     #[must_use]
     pub fn next_end(&self) -> Option<Timestamp> {
-        let missed_since = |sign: Timestamp| sign.max(self.listening_since);
-        let gone = self.timeline.oldest_sign().map(missed_since);
-        let gone = gone.map(|at| at.plus(self.policy.requester_gone_after));
+        let gone_at = |sign: Timestamp| sign.plus(self.policy.requester_gone_after);
+        let gone = self.timeline.oldest_sign().map(gone_at);
+        let gone = gone.map(|at| at.max(self.gone_not_before()));
         [self.timeline.next_end(), gone].into_iter().flatten().min()
     }
 

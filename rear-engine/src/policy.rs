@@ -148,6 +148,13 @@ impl Policy {
         Duration::from_nanos(self.requester_gone_after.as_nanos() / 24)
     }
 
+    /// Whoever was silent while the broker was away has this long to be heard of after its start, at least. Agents come
+    /// back within minutes.
+    #[must_use]
+    pub fn grace_after_start(&self) -> Duration {
+        self.presence_kept_for()
+    }
+
     /// A sign of life of a requester that comes this soon after another need not be remembered.
     #[must_use]
     pub fn presence_exact_to(&self) -> Duration {

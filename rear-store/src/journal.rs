@@ -301,7 +301,7 @@ pub enum JournalError {
 }
 
 impl Contents {
-    /// The fleet in memory that these records describe, heard from `now` on: silence while nobody listened
+    /// The fleet in memory that these records describe, which listens from `now` on: silence while nobody listened
     /// is not held against a requester. Rows that contradict each other are found here.
     pub fn into_fleet(self, policy: Policy, now: Timestamp) -> Result<Fleet, Divergence> {
         let Meta { position, recovered_through, .. } = self.meta;

@@ -15,7 +15,7 @@ use rear_api::moment;
 use rear_api::problem::{Code, Problem};
 use rear_api::revision::REVISION_HEADER;
 use tower::Service;
-use tracing::{Instrument, debug, error, error_span};
+use tracing::{debug, error};
 use uuid::Uuid;
 
 use super::actions::{About, Action};
@@ -68,13 +68,9 @@ impl Api {
 
 impl Answers for Api {
     async fn answer(mut self, request: Request, connection: Arc<Connection>) -> Response {
-        let id = self.broker.request_ids.next();
-        let span = error_span!("request", id);
-        let (method, uri) = (request.method().clone(), request.uri().clone());
-        let asked = Asked { route: addresses::of(uri.path()), method, uri, connection, id };
-        let changes = Action::of(&asked.method, asked.route, &asked.uri)
-            .is_some_and(|action| action.is_told(StatusCode::OK));
-        let broker = self.broker.clone();
+        let asked = Asked::of(&request, connection, self.broker.request_ids.next());
+        let changes = asked.action.is_some_and(|action| action.is_told(StatusCode::OK));
+        let (broker, id) = (self.broker.clone(), changes.then(|| asked.id.clone()));
         let answered = async move {
             let mut request = request;
             request.extensions_mut().insert(asked.connection.clone());
@@ -86,14 +82,13 @@ impl Answers for Api {
             };
             finish(&self.broker, &asked, response)
         };
-        let answered = answered.instrument(span);
         if !changes {
             return answered.await;
         }
         // Whoever asked may go away: what they change is counted and told to the audit log all the same.
         tokio::spawn(answered).await.unwrap_or_else(|error| {
             broker.metrics.panicked();
-            error!(%error, "a request was not finished");
+            error!(request = id, %error, "a request was not finished");
             failed()
         })
     }
@@ -104,13 +99,23 @@ struct Asked {
     route: &'static str,
     method: Method,
     uri: Uri,
+    /// What it does, if it does not only look.
+    action: Option<Action>,
     connection: Arc<Connection>,
     id: String,
 }
 
+impl Asked {
+    fn of(request: &Request, connection: Arc<Connection>, id: String) -> Self {
+        let (method, uri) = (request.method().clone(), request.uri().clone());
+        let route = addresses::of(uri.path());
+        Self { route, action: Action::of(&method, route, &uri), method, uri, connection, id }
+    }
+}
+
 fn panicked(broker: &Broker, asked: &Asked) -> Response {
     broker.metrics.panicked();
-    error!(method = %asked.method, route = asked.route, "a request panicked");
+    error!(request = asked.id, method = %asked.method, route = asked.route, "a request panicked");
     failed()
 }
 
@@ -135,8 +140,9 @@ fn finish(broker: &Broker, asked: &Asked, mut response: Response) -> Response {
         headers.insert(REQUEST_ID, id);
     }
     broker.metrics.answered(&asked.method, asked.route, status);
-    debug!(method = %asked.method, path = asked.uri.path(), status = status.as_u16(), "answered");
-    if let Some(action) = Action::of(&asked.method, asked.route, &asked.uri) {
+    let (request, path) = (&asked.id, asked.uri.path());
+    debug!(request, method = %asked.method, path, status = status.as_u16(), "answered");
+    if let Some(action) = asked.action {
         let code = response.extensions().get::<Code>().copied();
         broker.metrics.decided(action.name(), status, code.map(Code::name));
         if is_cheap(status) && !broker.turned_away.may_be_told() {

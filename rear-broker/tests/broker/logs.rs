@@ -42,7 +42,7 @@ fn away_from_a_terminal_every_line_is_json() {
         "{log}"
     );
     let answered = lines.iter().find(|line| line["message"] == "answered").unwrap();
-    assert_eq!(answered["span"]["id"], json!(id), "{log}");
+    assert_eq!(answered["request"], json!(id), "{log}");
     assert_eq!(answered["path"], "/api/v1/reservations/x");
     assert_eq!(answered["status"], 404);
 }

@@ -14,7 +14,7 @@ pub(super) fn expire(fleet: &Fleet, limit: usize, now: Timestamp) -> Result<Deci
     let silence = fleet.policy().requester_gone_after;
     let last_sign = now.plus(Duration::from_nanos(-silence.as_nanos()));
     let expired = fleet.timeline().ended_by(now).map(|id| (id, Release::Expired));
-    let could_be_heard = fleet.listening_since() <= last_sign;
+    let could_be_heard = fleet.gone_not_before() <= now;
     let silent = could_be_heard.then(|| fleet.timeline().silent_since(last_sign));
     let gone = silent.into_iter().flatten().map(|id| (id, Release::RequesterGone));
     let mut endings = Endings::new(fleet, Actor::Broker, now);

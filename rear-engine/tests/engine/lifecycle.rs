@@ -322,7 +322,7 @@ fn a_promise_without_an_end_is_a_sign_of_life_itself() {
 }
 
 #[test]
-fn silence_while_the_broker_was_away_is_not_held_against_anyone() {
+fn whoever_was_silent_while_the_broker_was_away_has_an_hour_to_be_heard_of() {
     let mut stage = ready();
     stage.act(Command::Hear { cluster: cluster("r") }).unwrap();
     let Reservation { id, .. } = stage.reserve(endless());
@@ -330,8 +330,23 @@ fn silence_while_the_broker_was_away_is_not_held_against_anyone() {
     stage.fleet.listen_from(stage.now);
     stage.act(Command::MarkStale { limit: 10 }).unwrap();
     assert!(stage.act(Command::Expire { limit: 10 }).unwrap().changes.is_empty());
-    assert_eq!(stage.fleet.next_due(), Some(until(&stage, "24h")));
-    stage.pass("24h");
+    assert_eq!(stage.fleet.next_due(), Some(until(&stage, "1h")));
+    stage.pass("1h");
+    stage.act(Command::Expire { limit: 10 }).unwrap();
+    assert_eq!(ended(&stage, id), Ending::Released(Release::RequesterGone));
+}
+
+#[test]
+fn a_broker_that_is_restarted_every_few_hours_notices_who_is_gone() {
+    let mut stage = ready();
+    stage.act(Command::Hear { cluster: cluster("r") }).unwrap();
+    let Reservation { id, .. } = stage.reserve(endless());
+    for _ in 0..3 {
+        stage.pass("6h");
+        assert!(stage.act(Command::Expire { limit: 10 }).unwrap().changes.is_empty());
+        stage.fleet.listen_from(stage.now);
+    }
+    stage.pass("6h");
     stage.act(Command::Expire { limit: 10 }).unwrap();
     assert_eq!(ended(&stage, id), Ending::Released(Release::RequesterGone));
 }
