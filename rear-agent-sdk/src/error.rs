@@ -195,6 +195,9 @@ impl Refused {
             Some(Code::KeyReused | Code::IdTaken) => {
                 "Use the key for the same request only, and another key for another request."
             }
+            Some(Code::TooManyReservations) => {
+                "Use the reservations that there are, or have the operator raise max-reservations."
+            }
             Some(Code::AlreadyEnded) => "Reserve anew, if it is still needed.",
             Some(Code::NotAllowed) => "Have it done by whom it is for, or by an administrator.",
             _ => "See the reasons; ask for less, for something else, or later.",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use rear_api::problem::{Code, Names, Problem};
-use rear_engine::Command;
+use rear_engine::{ClusterId, Command};
 use rear_store::{Answer, Store, SubmitError};
 use tokio::sync::{Semaphore, oneshot, watch};
 
@@ -15,7 +15,8 @@ use crate::certificates::Certificates;
 use crate::limits::{RateLimit, TurnedAway};
 use crate::metrics::Metrics;
 use crate::refusals::Refusals;
-use crate::routes::{MAX_SNAPSHOTS, RequestIds, Streams};
+use crate::routes::{MAX_SNAPSHOTS, RequestIds};
+use crate::tally::Tally;
 
 /// The ledger, and what stands around it.
 pub struct Broker {
@@ -35,7 +36,10 @@ pub struct Broker {
     pub turned_away: TurnedAway,
     /// Until when the certificates of clusters count.
     pub certificates: Certificates,
-    pub(crate) streams: Arc<Streams>,
+    /// Streams of events that are open.
+    pub(crate) streams: Arc<Tally<ClusterId>>,
+    /// Requests that may change something and are not answered yet.
+    pub(crate) changing: Arc<Tally<ClusterId>>,
     pub(crate) snapshots: Arc<Semaphore>,
     pub(crate) audit: Audit,
     pub(crate) request_ids: RequestIds,
@@ -55,7 +59,6 @@ impl Broker {
         audit: Audit,
     ) -> Self {
         let rate = ArcSwap::from_pointee(rate);
-        let (streams, request_ids) = (Arc::default(), RequestIds::default());
         let snapshots = Arc::new(Semaphore::new(MAX_SNAPSHOTS));
         Self {
             store,
@@ -63,13 +66,14 @@ impl Broker {
             metrics,
             stopping,
             rate,
-            streams,
+            streams: Arc::default(),
+            changing: Arc::default(),
             refusals: Refusals::default(),
             turned_away: TurnedAway::default(),
             certificates: Certificates::default(),
             snapshots,
             audit,
-            request_ids,
+            request_ids: RequestIds::default(),
             for_administrators_only: false,
         }
     }

@@ -39,4 +39,5 @@ pub mod reload;
 pub mod routes;
 pub mod serve;
 pub mod supervisor;
+pub mod tally;
 pub mod tls;

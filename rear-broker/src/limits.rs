@@ -61,6 +61,13 @@ pub const MAX_ALL_EVENT_STREAMS: usize = 16_384;
 /// Instructions in one answer: a provider with more takes them page by page.
 pub const MAX_INSTRUCTIONS: usize = 10_000;
 
+/// Requests of one caller that may change something and wait for their answer: an eighth of what may wait for the ledger in
+/// all, so that nobody keeps the others out.
+pub const MAX_CHANGING: usize = rear_store::store::MAX_WAITING / 8;
+
+/// What is suggested to whoever has so many: a commit takes milliseconds.
+pub const CHANGING_LATER: Duration = Duration::from_secs(1);
+
 /// Lines of the audit log about requests that are refused for their certificate or their number.
 const TOLD_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).unwrap();
 const TOLD_AT_ONCE: NonZeroU32 = NonZeroU32::new(1000).unwrap();

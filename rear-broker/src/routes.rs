@@ -28,7 +28,7 @@ use addresses::{
 
 pub(crate) use administration::MAX_SNAPSHOTS;
 pub(crate) use around::RequestIds;
-pub(crate) use events::{Streams, shown_event};
+pub(crate) use events::shown_event;
 pub(crate) use list::Query;
 
 pub use around::Api;

@@ -38,12 +38,20 @@ pub struct Fleet {
     reservations: FxHashMap<ReservationId, Reservation>,
     /// Ordered, not hashed: keys are chosen by clients, who could make hashes collide.
     by_key: BTreeMap<(ClusterId, IdempotencyKey), ReservationId>,
-    live_by_requester: FxHashMap<ClusterId, BTreeSet<ReservationId>>,
+    by_requester: FxHashMap<ClusterId, Made>,
     timeline: Timeline,
     /// Clusters that may get promises.
     index: Index,
     /// Clusters that advertise and may get none: stale, overcommitted, recovering.
     sidelined: BTreeSet<ClusterId>,
+}
+
+/// What one requester has reserved.
+#[derive(Debug, Clone, Default)]
+struct Made {
+    live: BTreeSet<ReservationId>,
+    /// With those that have ended and are remembered.
+    all: usize,
 }
 
 /// A cluster as the broker sees it.
@@ -123,7 +131,7 @@ impl Fleet {
             clusters: FxHashMap::default(),
             reservations: FxHashMap::default(),
             by_key: BTreeMap::new(),
-            live_by_requester: FxHashMap::default(),
+            by_requester: FxHashMap::default(),
             timeline: Timeline::default(),
             sidelined: BTreeSet::new(),
         }
@@ -146,7 +154,7 @@ impl Fleet {
         self.listening_since.plus(self.policy.grace_after_start())
     }
 
-    /// From now on the limits of time of another policy count. Weights, strategy, share of cost and currency stay: the
+    /// From now on the limits of time and number of another policy count. Weights, strategy, share of cost and currency stay: the
     /// index rests on them.
     pub fn keep_time_by(&mut self, policy: &Policy) {
         let Policy {
@@ -159,12 +167,14 @@ impl Fleet {
             default_duration,
             max_duration,
             ended_kept_for,
+            max_reservations,
         } = *policy;
         self.policy.stale_after = stale_after;
         self.policy.requester_gone_after = requester_gone_after;
         self.policy.default_duration = default_duration;
         self.policy.max_duration = max_duration;
         self.policy.ended_kept_for = ended_kept_for;
+        self.policy.max_reservations = max_reservations;
     }
 
     /// The operator's rules.
@@ -214,8 +224,14 @@ impl Fleet {
 
     /// The live promises to a requester, oldest first.
     pub fn live_of_requester(&self, requester: &ClusterId) -> impl Iterator<Item = &Reservation> {
-        let ids = self.live_by_requester.get(requester).into_iter().flatten();
+        let ids = self.by_requester.get(requester).into_iter().flat_map(|made| &made.live);
         ids.filter_map(|id| self.reservations.get(id))
+    }
+
+    /// How many reservations of a requester there are, live or ended and remembered.
+    #[must_use]
+    pub fn reservations_of(&self, requester: &ClusterId) -> usize {
+        self.by_requester.get(requester).map_or(0, |made| made.all)
     }
 
     /// The live promises on a provider, oldest first.

@@ -71,6 +71,12 @@ impl Labels {
         self.0.len()
     }
 
+    /// How long all keys and values are together.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.0.iter().map(|(key, value)| key.len() + value.len()).sum()
+    }
+
     /// Whether this label is present with this value.
     #[must_use]
     pub fn has(&self, key: &str, value: &str) -> bool {

@@ -37,7 +37,13 @@ pub struct Policy {
     pub max_duration: Option<Duration>,
     /// How long a reservation is remembered after its end; see [`Policy::remembered_for`].
     pub ended_kept_for: Duration,
+    /// How many reservations one requester may have, live or ended and remembered: each takes memory, for as long as it is
+    /// remembered.
+    pub max_reservations: usize,
 }
+
+/// One in two seconds, day and night, as long as they are remembered; a few hundred megabytes.
+const MAX_RESERVATIONS: usize = 250_000;
 
 impl Default for Policy {
     fn default() -> Self {
@@ -51,6 +57,7 @@ impl Default for Policy {
             default_duration: None,
             max_duration: None,
             ended_kept_for: Duration::from_seconds(7 * 24 * 60 * 60),
+            max_reservations: MAX_RESERVATIONS,
         }
     }
 }

@@ -35,6 +35,14 @@ pub enum Refusal {
     /// The id was given to another reservation.
     #[error("reservation {0} exists already")]
     IdTaken(ReservationId),
+    /// The requester has as many reservations as the operator allows.
+    #[error(
+        "this requester has {limit} reservations, live or ended and remembered, which is as many as this broker allows"
+    )]
+    TooManyReservations {
+        /// How many may be.
+        limit: usize,
+    },
     /// More is reported as consumed than is allocated: no promise can be argued away.
     #[error("consumed {dimension} exceeds what is allocated ({})", dimension.quantity(*allocated))]
     ConsumedBeyondAllocated {
@@ -150,7 +158,8 @@ impl Refusal {
             | Self::AlreadyEnded(_)
             | Self::TooLong(_)
             | Self::EndHasPassed => false,
-            Self::ProviderStale(_)
+            Self::TooManyReservations { .. }
+            | Self::ProviderStale(_)
             | Self::ProviderOvercommitted(_)
             | Self::Ledger { .. }
             | Self::NoRoom(_) => true,

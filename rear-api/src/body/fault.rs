@@ -13,6 +13,7 @@ use rear_engine::text::{LineError, misleads};
 use thiserror::Error;
 
 use crate::moment::MomentError;
+use crate::reservation::MAX_CONSTRAINT_BYTES;
 
 /// How many characters of what was sent an error may repeat: the longest list of expected members, and a name.
 const MAX_ECHO: usize = 400;
@@ -56,6 +57,9 @@ pub enum Fault {
     /// Labels beyond the limits.
     #[error(transparent)]
     Labels(#[from] LabelsError),
+    /// A request that names more of them than anyone reads.
+    #[error("labels of a request have at most {MAX_CONSTRAINT_BYTES} bytes together")]
+    Constraints,
     /// Not one line of text.
     #[error(transparent)]
     Text(#[from] LineError),

@@ -66,6 +66,8 @@ codes! {
     KeyReused = "key-reused", 409, "The idempotency key was used for another request";
     /// The id was given to another reservation.
     IdTaken = "id-taken", 409, "The reservation exists already";
+    /// The requester has as many reservations as the operator allows.
+    TooManyReservations = "too-many-reservations", 409, "The requester has too many reservations";
     /// A newer advertisement is known.
     Outdated = "outdated", 409, "A newer advertisement is known";
     /// The reservation has ended.

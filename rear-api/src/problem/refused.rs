@@ -113,6 +113,7 @@ pub const fn code_of_refusal(refusal: &Refusal) -> Code {
         Refusal::NotAllowed { .. } => Code::NotAllowed,
         Refusal::KeyReused(_) => Code::KeyReused,
         Refusal::IdTaken(_) => Code::IdTaken,
+        Refusal::TooManyReservations { .. } => Code::TooManyReservations,
         Refusal::ConsumedBeyondAllocated { .. } => Code::ConsumedBeyondAllocated,
         Refusal::Outdated { .. } => Code::Outdated,
         Refusal::AlreadyEnded(_) => Code::AlreadyEnded,

@@ -6,8 +6,11 @@ use rear_engine::price::PriceCeiling;
 use rear_engine::{Ask, ClusterId, Terms};
 
 use super::request::{Constraints, MaxPrice, ReservationRequest};
-use crate::body::{At, Invalid};
+use crate::body::{At, Fault, Invalid};
 use crate::labels::LabelTexts;
+
+/// Labels that a request wants are kept with its reservation, for as long as that is remembered: a dozen of the longest.
+pub const MAX_CONSTRAINT_BYTES: usize = 8 << 10;
 
 impl ReservationRequest {
     /// What the engine decides on. The requester is the caller, unless the request names another: whether
@@ -30,6 +33,9 @@ impl ReservationRequest {
             preferred: labels(constraints.preferred_labels, "preferredLabels")?,
             ceiling: ceiling(constraints.max_price.as_ref())?,
         };
+        if terms.required.bytes() + terms.preferred.bytes() > MAX_CONSTRAINT_BYTES {
+            return Err(Invalid::from(Fault::Constraints).under("constraints"));
+        }
         let requester = named.unwrap_or_else(|| caller.clone());
         Ask::new(requester, amounts, terms)
             .map_err(|error| refused_ask(error, "requestedResources"))

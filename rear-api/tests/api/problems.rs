@@ -22,6 +22,7 @@ fn every_refusal() -> Vec<(Refusal, &'static str, u16)> {
         (Refusal::NotAllowed { allowed: "the requester" }, "not-allowed", 403),
         (Refusal::KeyReused(id(1)), "key-reused", 409),
         (Refusal::IdTaken(id(1)), "id-taken", 409),
+        (Refusal::TooManyReservations { limit: 1 }, "too-many-reservations", 409),
         (consumed, "consumed-beyond-allocated", 422),
         (Refusal::Outdated { kept: None }, "outdated", 409),
         (Refusal::AlreadyEnded(id(1)), "already-ended", 409),
@@ -40,6 +41,7 @@ fn every_refusal() -> Vec<(Refusal, &'static str, u16)> {
             | Refusal::NotAllowed { .. }
             | Refusal::KeyReused(_)
             | Refusal::IdTaken(_)
+            | Refusal::TooManyReservations { .. }
             | Refusal::ConsumedBeyondAllocated { .. }
             | Refusal::Outdated { .. }
             | Refusal::AlreadyEnded(_)
@@ -98,6 +100,7 @@ fn the_codes_are_these_and_stay_these() {
         ("no-room", 409),
         ("key-reused", 409),
         ("id-taken", 409),
+        ("too-many-reservations", 409),
         ("outdated", 409),
         ("already-ended", 409),
         ("provider-stale", 409),

@@ -129,6 +129,23 @@ fn a_wrong_value_is_refused_with_its_path() {
 }
 
 #[test]
+fn a_request_names_no_more_labels_than_anyone_reads() {
+    let labels = |count: usize| -> serde_json::Value {
+        (0..count)
+            .map(|n| (format!("key-{n:03}{}", "k".repeat(93)), json!("v".repeat(156))))
+            .collect()
+    };
+    let both = |required: usize, preferred: usize| {
+        let body = with(RESERVATION_REQUEST, "/constraints/labels", labels(required));
+        with(&body, "/constraints/preferredLabels", labels(preferred))
+    };
+    // Each has 256 bytes.
+    assert!(asked(&both(16, 16)).is_ok());
+    let text = refused(&both(16, 17));
+    assert_eq!(text, "constraints: labels of a request have at most 8192 bytes together");
+}
+
+#[test]
 fn optional_members_may_be_null() {
     for member in
         ["priority", "duration", "targetClusterID", "strategy", "onBehalfOf", "constraints"]

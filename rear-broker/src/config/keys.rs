@@ -157,6 +157,8 @@ keys! {
     max_duration: Option<Span> = "max-duration" "DURATION" None, AtOnce;
     /// How long an ended reservation and its idempotency key are remembered: at least 24h
     ended_kept_for: Span = "ended-kept-for" "DURATION" Some("168h"), AtOnce;
+    /// Reservations of one requester, live or ended and remembered: each takes about a kilobyte of memory, and more with many labels
+    max_reservations: NonZeroU32 = "max-reservations" "NUMBER" Some("250000"), AtOnce;
     /// How long events are kept for those who follow them
     events_kept_for: Span = "events-kept-for" "DURATION" Some("168h"), AtOnce;
     /// How many events are kept, about, while they are young enough

@@ -119,16 +119,18 @@ impl Config {
 
     fn policy(&self) -> Policy {
         let span = |span: Option<Span>| span.map(|Span(span)| span);
+        let max_reservations = self.max_reservations.get();
         Policy {
             weights: self.weight.0,
             strategy: self.strategy.0,
             cost_share: self.cost_share.0,
-            currency: self.currency.clone(),
+            currency: self.currency,
             stale_after: self.stale_after.0,
             requester_gone_after: self.requester_gone_after.0,
             default_duration: span(self.default_duration),
             max_duration: span(self.max_duration),
             ended_kept_for: self.ended_kept_for.0,
+            max_reservations: usize::try_from(max_reservations).unwrap_or(usize::MAX),
         }
     }
 }

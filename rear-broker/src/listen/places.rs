@@ -1,10 +1,11 @@
 //! Places for connections: so many at once, the last of which are for those who have few.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use rear_engine::ClusterId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::tally::{Taken, Tally};
 
 /// Whoever has no more connections than this may have one of the last places: an agent needs two or three.
 const FEW: usize = 64;
@@ -17,7 +18,7 @@ const LAST: usize = 4;
 pub struct Places {
     free: Arc<Semaphore>,
     last: usize,
-    callers: Mutex<HashMap<Holder, usize>>,
+    callers: Arc<Tally<Holder>>,
 }
 
 /// The name in a certificate; those without one count together.
@@ -29,52 +30,31 @@ pub(super) struct Place {
     places: Arc<Places>,
     _free: OwnedSemaphorePermit,
     /// Who has it, once that is known.
-    caller: Option<Holder>,
+    taken: Option<Taken<Holder>>,
 }
 
 impl Places {
     /// So many.
     #[must_use]
     pub fn new(many: usize) -> Arc<Self> {
-        let callers = Mutex::default();
-        Arc::new(Self { free: Arc::new(Semaphore::new(many)), last: many / LAST, callers })
+        let free = Arc::new(Semaphore::new(many));
+        Arc::new(Self { free, last: many / LAST, callers: Arc::default() })
     }
 
     /// A place for whoever comes; none if all are taken.
     pub(super) fn take(self: &Arc<Self>) -> Option<Place> {
         let free = self.free.clone().try_acquire_owned().ok()?;
-        Some(Place { places: self.clone(), _free: free, caller: None })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Holder, usize>> {
-        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
+        Some(Place { places: self.clone(), _free: free, taken: None })
     }
 }
 
 impl Place {
     /// Whether this caller may keep it: not one of the last, with many already.
     pub(super) fn belongs_to(&mut self, caller: Option<&ClusterId>) -> bool {
-        let caller = caller.cloned();
-        let mut callers = self.places.lock();
-        let has = callers.entry(caller.clone()).or_default();
-        *has += 1;
-        let is_few = *has <= FEW;
-        drop(callers);
-        self.caller = Some(caller);
+        let taken = self.places.callers.take(caller.cloned());
+        let is_few = taken.own <= FEW;
+        self.taken = Some(taken);
         is_few || self.places.free.available_permits() >= self.places.last
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let Some(caller) = self.caller.take() else { return };
-        let mut callers = self.places.lock();
-        if let Some(has) = callers.get_mut(&caller) {
-            *has -= 1;
-            if *has == 0 {
-                callers.remove(&caller);
-            }
-        }
     }
 }
 
@@ -116,11 +96,11 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_given_back_is_forgotten() {
+    fn a_place_that_is_given_back_is_free_again() {
         let places = Places::new(10);
         drop(fill(&places, Some(&cluster("rome"))));
         drop(places.take());
-        assert!(places.lock().is_empty());
+        assert_eq!(places.callers.take(Some(cluster("rome"))).own, 1);
         assert_eq!(places.free.available_permits(), 10);
     }
 

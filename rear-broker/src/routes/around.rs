@@ -14,6 +14,7 @@ use futures::FutureExt;
 use rear_api::moment;
 use rear_api::problem::{Code, Problem};
 use rear_api::revision::REVISION_HEADER;
+use rear_engine::ClusterId;
 use tower::Service;
 use tracing::{debug, error};
 use uuid::Uuid;
@@ -25,8 +26,10 @@ use crate::audit::Record;
 use crate::broker::Broker;
 use crate::caller::Connection;
 use crate::freshness;
+use crate::limits::{CHANGING_LATER, MAX_CHANGING};
 use crate::listen::Answers;
 use crate::refusals::Refused;
+use crate::tally::Taken;
 
 /// Names a request in its answer, in the log and in the audit log.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -64,6 +67,32 @@ impl Api {
     pub fn new(broker: Arc<Broker>) -> Self {
         Self { router: router(broker.clone()), broker }
     }
+
+    async fn routed(&mut self, mut request: Request, asked: &Asked) -> Response {
+        let _turn = match turn(&self.broker, asked) {
+            Ok(turn) => turn,
+            Err(too_many) => return too_many.into_response(),
+        };
+        request.extensions_mut().insert(asked.connection.clone());
+        match AssertUnwindSafe(self.router.call(request)).catch_unwind().await {
+            Ok(Ok(response)) => response,
+            Ok(Err(never)) => match never {},
+            Err(_) => panicked(&self.broker, asked),
+        }
+    }
+}
+
+/// The place of a request among those that may change something: nobody has so many that others find none.
+fn turn(broker: &Broker, asked: &Asked) -> Result<Option<Taken<ClusterId>>, Failure> {
+    let caller = asked.connection.named().filter(|_| asked.action.is_some());
+    let Some(turn) = caller.map(|caller| broker.changing.take(caller.id.clone())) else {
+        return Ok(None);
+    };
+    if turn.own > MAX_CHANGING {
+        let detail = format!("{MAX_CHANGING} requests of this caller wait already");
+        return Err(Failure::later(Problem::new(Code::TooMany, detail), CHANGING_LATER));
+    }
+    Ok(Some(turn))
 }
 
 impl Answers for Api {
@@ -72,14 +101,7 @@ impl Answers for Api {
         let changes = asked.action.is_some_and(|action| action.is_told(StatusCode::OK));
         let (broker, id) = (self.broker.clone(), changes.then(|| asked.id.clone()));
         let answered = async move {
-            let mut request = request;
-            request.extensions_mut().insert(asked.connection.clone());
-            let outcome = AssertUnwindSafe(self.router.call(request)).catch_unwind().await;
-            let response = match outcome {
-                Ok(Ok(response)) => response,
-                Ok(Err(never)) => match never {},
-                Err(_) => panicked(&self.broker, &asked),
-            };
+            let response = self.routed(request, &asked).await;
             finish(&self.broker, &asked, response)
         };
         if !changes {

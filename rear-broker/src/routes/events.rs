@@ -1,8 +1,8 @@
 //! Events as they happen: a stream for each caller of what concerns it, which can be taken up again.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -27,6 +27,7 @@ use crate::broker::Broker;
 use crate::caller::{Caller, Connection};
 use crate::limits::{MAX_ALL_EVENT_STREAMS, MAX_EVENT_STREAMS};
 use crate::listen::stopped;
+use crate::tally::Taken;
 
 /// The last event that a client has seen.
 const LAST_EVENT_ID: &str = "last-event-id";
@@ -36,46 +37,6 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// How many events are taken at once.
 const STRETCH: usize = 256;
-
-/// How many streams each caller has open.
-#[derive(Debug, Default)]
-pub(crate) struct Streams(Mutex<BTreeMap<ClusterId, usize>>);
-
-/// One open stream.
-struct Place {
-    streams: Arc<Streams>,
-    caller: ClusterId,
-}
-
-impl Streams {
-    fn open(self: &Arc<Self>, caller: &ClusterId) -> Result<Place, Failure> {
-        let mut open = self.lock();
-        let all: usize = open.values().sum();
-        let own = open.get(caller).copied().unwrap_or(0);
-        if own >= MAX_EVENT_STREAMS || all >= MAX_ALL_EVENT_STREAMS {
-            let problem = Problem::new(Code::TooMany, "too many event streams are open");
-            return Err(Failure::later(problem, HEARTBEAT));
-        }
-        open.insert(caller.clone(), own + 1);
-        Ok(Place { streams: self.clone(), caller: caller.clone() })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<ClusterId, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut open = self.streams.lock();
-        if let Some(own) = open.get_mut(&self.caller) {
-            *own -= 1;
-            if *own == 0 {
-                open.remove(&self.caller);
-            }
-        }
-    }
-}
 
 /// A stream of what concerns the caller, from the last event that it has seen, else from now on.
 #[utoipa::path(
@@ -94,7 +55,7 @@ pub(super) async fn stream(
     Extension(connection): Extension<Arc<Connection>>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Failure> {
-    let place = broker.streams.open(caller.id())?;
+    let place = place(&broker, &caller)?;
     let concerning = (!caller.is_administrator()).then(|| caller.id().clone());
     let news = broker.store.subscribe(concerning.as_ref());
     let position = broker.store.view().position();
@@ -122,6 +83,15 @@ pub(super) async fn stream(
     Ok(response)
 }
 
+fn place(broker: &Broker, caller: &Caller) -> Result<Taken<ClusterId>, Failure> {
+    let place = broker.streams.take(caller.id().clone());
+    if place.own > MAX_EVENT_STREAMS || place.all > MAX_ALL_EVENT_STREAMS {
+        let problem = Problem::new(Code::TooMany, "too many event streams are open");
+        return Err(Failure::later(problem, HEARTBEAT));
+    }
+    Ok(place)
+}
+
 fn last_event(headers: &HeaderMap) -> Result<Option<EventId>, Failure> {
     let Some(value) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
     let text = value.to_str().ok().map(str::trim);
@@ -143,7 +113,7 @@ struct Teller {
     /// Everything up to here has been told.
     last: EventId,
     waiting: VecDeque<Bytes>,
-    _place: Place,
+    _place: Taken<ClusterId>,
 }
 
 impl Teller {

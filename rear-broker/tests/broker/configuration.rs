@@ -47,7 +47,9 @@ fn samples(key: &Key) -> (&'static str, Option<&'static str>) {
         | "max-duration"
         | "ended-kept-for"
         | "events-kept-for" => ("1h1s", Some("1d")),
-        "events-kept" | "requests-per-second" | "request-burst" => ("77", Some("0")),
+        "events-kept" | "max-reservations" | "requests-per-second" | "request-burst" => {
+            ("77", Some("0"))
+        }
         "strategy" => ("binpack", Some("best")),
         "weight" => ("gpu=3", Some("gpu=1001")),
         "cost-share" => ("50", Some("101")),

@@ -8,6 +8,7 @@ use super::client::Connection;
 use super::counts::scrape;
 use super::hostile::frame;
 use super::process::Broker;
+use super::tools::{advertise, request, reserve};
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -25,6 +26,9 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// `GET https://x/healthz` in few bytes.
 const ASK: &[u8] = b"\x82\x04\x08/healthz\x87\x41\x01x";
+
+/// `POST https://x/api/v1/reservations` in few bytes.
+const RESERVE: &[u8] = b"\x83\x04\x14/api/v1/reservations\x87\x41\x01x";
 
 /// Whatever has not come to pass by then does not.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -183,4 +187,33 @@ fn is_answered(at: std::net::SocketAddr) -> bool {
         stream.read_to_string(&mut answer).map(|_| answer)
     });
     asked.is_ok_and(|answer| answer.starts_with("HTTP/1.1 200 "))
+}
+
+#[test]
+fn whoever_has_very_many_requests_on_their_way_does_not_keep_others_out() {
+    const STREAMS: u32 = 128;
+    let broker = Broker::start();
+    advertise(&broker.cluster("oslo"), "oslo", "8", "16Gi");
+    // Requests that have begun, and whose bodies never come.
+    let begun: Vec<Connection> = (0..4)
+        .map(|_| {
+            let mut connection = http2(&broker);
+            let mut bytes = [PREFACE, &frame(SETTINGS, 0, 0, &[])].concat();
+            for number in 0..STREAMS {
+                bytes.extend(frame(HEADERS, END_OF_HEADERS, 2 * number + 1, RESERVE));
+            }
+            connection.send(&bytes).unwrap();
+            connection
+        })
+        .collect();
+    let paris = broker.cluster("paris");
+    let asked = || paris.post("/api/v1/reservations", &request("1m", "1Mi"));
+    until("the 513th waits", || asked().status == 429);
+    assert_eq!(asked().problem(429), "too-many");
+    assert_eq!(asked().header("retry-after"), Some("1"));
+    // Looking is not limited by it, and others are served.
+    assert_eq!(paris.get("/api/v1/reservations").status, 200);
+    reserve(&broker.cluster("rome"), "1m", "1Mi");
+    drop(begun);
+    until("those who left are forgotten", || asked().status == 201);
 }

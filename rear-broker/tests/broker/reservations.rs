@@ -285,3 +285,20 @@ fn operators_set_a_default_and_a_longest_duration() {
     asked["duration"] = json!("2h1s");
     assert_eq!(paris.post("/api/v1/reservations", &asked).problem(422), "too-long");
 }
+
+#[test]
+fn nobody_has_more_reservations_than_the_operator_allows() {
+    let broker = Broker::start_with(&["--max-reservations", "2"]);
+    advertise(&broker.cluster("rome"), "rome", "8", "16Gi");
+    let paris = broker.cluster("paris");
+    let made = reserve(&paris, "1", "1Gi");
+    reserve(&paris, "1", "1Gi");
+    let refused = || paris.post("/api/v1/reservations", &request("1", "1Gi"));
+    assert_eq!(refused().problem(409), "too-many-reservations");
+    // Whoever ends one has still made it, and may ask about it.
+    let path = format!("/api/v1/reservations/{}", id_of(&made));
+    paris.delete(&path).expect(200);
+    assert_eq!(refused().problem(409), "too-many-reservations");
+    assert_eq!(paris.get(&path).expect(200)["status"]["phase"], "Released");
+    reserve(&broker.cluster("oslo"), "1", "1Gi");
+}

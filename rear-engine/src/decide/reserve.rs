@@ -28,6 +28,7 @@ pub(super) fn reserve(
     if fleet.reservation(id).is_some() {
         return Err(Refusal::IdTaken(id));
     }
+    may_have_more(fleet, ask.requester())?;
     let expires_at = end_of(fleet, &ask, now)?;
     let provider = choose(fleet, &ask, now).map_err(Refusal::NoRoom)?;
     let total = ledger_after(fleet, &provider, ask.resources())?;
@@ -66,6 +67,12 @@ fn may_ask(ask: &Ask, by: &Actor) -> Result<(), Refusal> {
         Actor::Cluster(_) => Err(Refusal::NotAllowed { allowed: "the requester" }),
         Actor::Administrator(_) | Actor::Broker => Ok(()),
     }
+}
+
+fn may_have_more(fleet: &Fleet, requester: &ClusterId) -> Result<(), Refusal> {
+    let limit = fleet.policy().max_reservations;
+    let full = fleet.reservations_of(requester) >= limit;
+    if full { Err(Refusal::TooManyReservations { limit }) } else { Ok(()) }
 }
 
 /// The reservation that this intent has already led to. Refusals are not remembered.

@@ -147,7 +147,9 @@ impl Fleet {
         self.move_capacity(&after, held_before)?;
         self.unlink(after.id);
         self.link(&after);
-        self.reservations.insert(after.id, after);
+        if let Some(before) = self.reservations.insert(after.id, after) {
+            self.uncount(before.requester());
+        }
         Ok(())
     }
 
@@ -201,8 +203,10 @@ impl Fleet {
         if let Some(key) = &reservation.key {
             self.by_key.insert((requester.clone(), key.clone()), reservation.id);
         }
+        let made = self.by_requester.entry(requester.clone()).or_default();
+        made.all += 1;
         if reservation.phase.is_live() {
-            self.live_by_requester.entry(requester.clone()).or_default().insert(reservation.id);
+            made.live.insert(reservation.id);
             if self.may_end(&reservation.provider) {
                 self.timeline.add(reservation, self.heard_at(requester));
             }
@@ -220,10 +224,17 @@ impl Fleet {
         let requester = reservation.requester();
         let heard = self.clusters.get(requester).and_then(|cluster| cluster.record.heard_at);
         self.timeline.remove(reservation, heard);
-        if let Some(ids) = self.live_by_requester.get_mut(requester) {
-            ids.remove(&id);
-            if ids.is_empty() {
-                self.live_by_requester.remove(requester);
+        if let Some(made) = self.by_requester.get_mut(requester) {
+            made.live.remove(&id);
+        }
+    }
+
+    /// A requester has one reservation less, or one that was counted twice.
+    pub(super) fn uncount(&mut self, requester: &ClusterId) {
+        if let Some(made) = self.by_requester.get_mut(requester) {
+            made.all -= 1;
+            if made.all == 0 {
+                self.by_requester.remove(requester);
             }
         }
     }
@@ -260,7 +271,8 @@ impl Fleet {
 
     fn remove_cluster(&mut self, id: &ClusterId) -> Result<(), Divergence> {
         let lends = self.clusters.get(id).is_some_and(|cluster| !cluster.live.is_empty());
-        if lends || self.live_by_requester.contains_key(id) {
+        let borrows = self.by_requester.get(id).is_some_and(|made| !made.live.is_empty());
+        if lends || borrows {
             return Err(Divergence::StillPromised(id.clone()));
         }
         self.take_out(id);
@@ -283,10 +295,11 @@ impl Fleet {
         let ended_at = self.reservations.get(&id).and_then(|kept| kept.phase.ended_at());
         let ended_at = ended_at.ok_or(Divergence::NotEnded(id))?;
         self.timeline.forget(ended_at, id);
-        if let Some(dropped) = self.reservations.remove(&id)
-            && let Some(key) = dropped.key
-        {
-            self.by_key.remove(&(dropped.ask.requester().clone(), key));
+        if let Some(dropped) = self.reservations.remove(&id) {
+            self.uncount(dropped.requester());
+            if let Some(key) = dropped.key {
+                self.by_key.remove(&(dropped.ask.requester().clone(), key));
+            }
         }
         Ok(())
     }

@@ -97,6 +97,7 @@ impl Fleet {
     ) -> Result<(), Divergence> {
         self.unlink(id);
         if let Some(after) = self.reservations.remove(&id) {
+            self.uncount(after.requester());
             if let Some(key) = &after.key {
                 self.by_key.remove(&(after.requester().clone(), key.clone()));
             }

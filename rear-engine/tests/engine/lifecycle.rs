@@ -528,6 +528,26 @@ fn the_oldest_memories_fade_first_and_live_promises_never() {
 }
 
 #[test]
+fn nobody_has_more_reservations_than_the_operator_allows() {
+    let mut stage = Stage::with(Policy { max_reservations: 2, ..Policy::default() });
+    stage.idle("p", "4", "4Gi");
+    let ask = |requester| ask(requester, resources("1m", "1Mi"));
+    let first = stage.reserve(ask("r"));
+    stage.reserve(ask("r"));
+    let full = Err(Refusal::TooManyReservations { limit: 2 });
+    assert_eq!(stage.try_reserve(ask("r")).map(drop), full);
+    stage.reserve(ask("other"));
+    // What has ended is remembered for a while, and counts for as long.
+    stage.act(Command::Release { id: first.id, by: of("r") }).unwrap();
+    assert_eq!(stage.try_reserve(ask("r")).map(drop), full);
+    stage.pass("168h");
+    stage.act(Command::Retire { limit: 10 }).unwrap();
+    assert_eq!(stage.fleet.reservations_of(&cluster("r")), 1);
+    stage.idle("p", "4", "4Gi");
+    stage.reserve(ask("r"));
+}
+
+#[test]
 fn an_id_is_given_once() {
     let mut stage = ready();
     let reserve = |by| Command::Reserve { id: id(1), ask: Box::new(endless()), key: None, by };

@@ -66,7 +66,8 @@ fn told(fleet: &Fleet) -> String {
         .map(|kept| {
             let key = kept.key.as_ref();
             let found = key.and_then(|key| fleet.reservation_by_key(kept.requester(), key));
-            format!("{kept:?} {:?}", found.map(|found| found.id))
+            let made = fleet.reservations_of(kept.requester());
+            format!("{kept:?} {:?} of {made}", found.map(|found| found.id))
         })
         .collect();
     clusters.sort();
