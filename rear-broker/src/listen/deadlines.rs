@@ -132,7 +132,8 @@ impl<C> Timed<C> {
             Phase::Silent | Phase::Busy if arrived && self.has_heads => Phase::Head,
             Phase::Silent | Phase::Busy => Phase::Silent,
         };
-        if next != self.phase || (arrived && next == Phase::Silent) {
+        // What arrives at HTTP/2 without a request is mostly answers to pings: it gives no more time.
+        if next != self.phase {
             self.enter(next);
         }
     }
@@ -192,5 +193,57 @@ impl<C: AsyncWrite + Unpin> AsyncWrite for Timed<C> {
 
     fn is_write_vectored(&self) -> bool {
         self.connection.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+    use tokio::time::{sleep, timeout};
+
+    use super::*;
+
+    const MINUTE: Duration = Duration::from_mins(1);
+
+    /// How long a connection lives on which something arrives every minute; `None` for longer than an hour.
+    async fn lives_for(
+        mut connection: Timed<DuplexStream>,
+        mut client: DuplexStream,
+    ) -> Option<Duration> {
+        let pings = tokio::spawn(async move {
+            while client.write_all(b"pong").await.is_ok() {
+                sleep(MINUTE).await;
+            }
+        });
+        let began = Instant::now();
+        let ended = async { while connection.read(&mut [0; 64]).await.is_ok() {} };
+        let lived = timeout(60 * MINUTE, ended).await.ok().map(|()| began.elapsed());
+        pings.abort();
+        lived
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answering_pings_is_not_asking_for_anything() {
+        let (server, client) = duplex(1024);
+        let http2 = Timed::new(server, InFlight::default(), false);
+        assert_eq!(lives_for(http2, client).await, Some(IDLE_DEADLINE));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_lives_while_something_is_answered_on_it() {
+        let (server, client) = duplex(1024);
+        let in_flight = InFlight::default();
+        let asked = in_flight.begin();
+        assert_eq!(lives_for(Timed::new(server, in_flight, false), client).await, None);
+        drop(asked);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_head_of_a_request_does_not_come_byte_by_byte() {
+        let (server, client) = duplex(1024);
+        let http1 = Timed::new(server, InFlight::default(), true);
+        assert_eq!(lives_for(http1, client).await, Some(HEADER_DEADLINE));
     }
 }
