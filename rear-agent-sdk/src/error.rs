@@ -206,6 +206,20 @@ impl Refused {
 }
 
 impl Error {
+    /// Whether it is open what became of the request: it may have been done, and its answer lost, also by what stands before
+    /// the broker.
+    #[must_use]
+    pub fn leaves_open(&self) -> bool {
+        matches!(
+            self,
+            Self::Interrupted { .. }
+                | Self::TimedOut { .. }
+                | Self::Garbage { .. }
+                | Self::OutcomeUnknown { .. }
+                | Self::Unavailable { status: 502 | 504, .. }
+        )
+    }
+
     /// Whether the same request may succeed later without anyone doing anything.
     #[must_use]
     pub fn is_transient(&self) -> bool {

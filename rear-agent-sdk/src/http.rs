@@ -196,8 +196,10 @@ impl HttpCommunicator {
         };
         let mut attempt = 0;
         let mut lost: Option<(Option<u64>, String)> = None;
+        // Whether an attempt may have been granted: then no failure of a later one may say that nothing was.
+        let mut open = None;
         loop {
-            let kind = self.kind().await?;
+            let kind = self.kind().await.map_err(|error| still_open(open.take(), error))?;
             kind.must_understand(request)?;
             let life = self.learnt.life();
             // Another broker listens now than the one that was asked first, or one that has been restored since: it
@@ -216,20 +218,26 @@ impl HttpCommunicator {
             }
             let sent = !error.was_not_sent();
             let why = Chain(&error).to_string();
-            self.pause(error, attempt).await?;
+            let lost_its_answer = error.leaves_open().then(|| why.clone());
+            let paused = self.pause(error, attempt).await;
+            paused.map_err(|error| still_open(open.take(), error))?;
+            open = open.or(lost_its_answer);
             lost = lost.or(sent.then_some((life, why)));
             attempt += 1;
         }
     }
 }
 
-/// Whether an error of a request that is not repeated leaves open what became of it.
+/// An error of a request that cannot be repeated.
 fn outcome(error: Error) -> Error {
-    match error {
-        Error::Interrupted { .. } | Error::TimedOut { .. } | Error::Garbage { .. } => {
-            Error::OutcomeUnknown { source: error.into() }
-        }
-        known => known,
+    if error.leaves_open() { Error::OutcomeUnknown { source: error.into() } } else { error }
+}
+
+/// Where the answer to an earlier attempt was lost, that nobody can be asked now is the smaller part of the truth.
+fn still_open(lost: Option<String>, error: Error) -> Error {
+    match lost {
+        Some(why) if error.is_transient() => Error::Interrupted { source: why.into() },
+        Some(_) | None => error,
     }
 }
 

@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::limits::BODY_DEADLINE;
 
 /// What is suggested to clients that come at a bad moment.
-const SOON: Duration = Duration::from_secs(1);
+pub(crate) const SOON: Duration = Duration::from_secs(1);
 
 /// Most answers are shorter: their bytes need not be moved while they are written.
 const MOST_ANSWERS: usize = 1024;

@@ -95,13 +95,23 @@ impl Broker {
                           HTTP: use --broker-transport=kubernetes, or have it started with --broker-interface=http,kubernetes";
             return Err(Problem::new(Code::OtherInterface, detail).into());
         }
-        if !caller.is_administrator() && !self.heard_lately(caller) {
+        if self.is_a_cluster(caller) && !self.heard_lately(caller) {
             // Nobody waits for it, and the next sign will do if this one is lost.
             let cluster = caller.id().clone();
             self.certificates.shown(&cluster, caller.validity());
             self.store.submit_with(Command::Hear { cluster }, |_| {});
         }
         Ok(())
+    }
+
+    /// An administrator is one only if it has something to lend, or has borrowed.
+    fn is_a_cluster(&self, caller: &Caller) -> bool {
+        let known = || {
+            let view = self.store.view();
+            let (fleet, id) = (view.fleet(), caller.id());
+            fleet.cluster(id).is_some() || fleet.reservations_of(id) > 0
+        };
+        !caller.is_administrator() || known()
     }
 
     fn heard_lately(&self, caller: &Caller) -> bool {

@@ -9,13 +9,10 @@ use rear_api::revision::{AT_LEAST_HEADER, Position, STALE_HEADER};
 use rear_store::{Standing, Store};
 use tokio::sync::oneshot;
 
-use crate::answer::Failure;
+use crate::answer::{Failure, SOON};
 
 /// How long a caller waits for what another broker has decided: that takes milliseconds while all is well.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// What is suggested to a caller that has waited in vain.
-const SOON: Duration = Duration::from_secs(1);
 
 /// The member of a query that asks for the newest state.
 const CONSISTENCY: &str = "consistency";

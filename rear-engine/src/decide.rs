@@ -22,6 +22,7 @@ use crate::refusal::Refusal;
 use crate::time::Timestamp;
 
 pub use advertise::refreshment;
+pub use reserve::explain;
 
 /// Decides one command. The same fleet, command and time always give the same decision; nothing is
 /// changed before [`Fleet::apply`].

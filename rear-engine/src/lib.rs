@@ -61,7 +61,7 @@ pub mod time;
 pub use advertisement::Advertisement;
 pub use ask::{Ask, Strategy, Terms};
 pub use command::{Actor, Command};
-pub use decide::{decide, refreshment};
+pub use decide::{decide, explain, refreshment};
 pub use decision::{Change, Decision, Event, Happening, Subject};
 pub use duration::Duration;
 pub use fleet::Fleet;

@@ -9,6 +9,10 @@ use crate::jitter::jittered;
 /// sees its agents again before it takes them for gone.
 const LONGEST: u32 = 6;
 
+/// A pause that is wanted is not longer than this. It may have been a page for maintenance that stood before the broker, which
+/// is back sooner, and takes those for gone whom it has not heard of for ten minutes.
+const LONGEST_WISH: Duration = Duration::from_mins(5);
+
 pub(super) struct Backoff {
     first: Duration,
     next: Duration,
@@ -23,7 +27,7 @@ impl Backoff {
     pub(super) fn failed(&mut self, error: &Error) -> Duration {
         let pause = self.next;
         self.next = (pause * 2).min(self.first * LONGEST);
-        error.retry_after().unwrap_or_default().max(jittered(pause))
+        error.retry_after().unwrap_or_default().min(LONGEST_WISH).max(jittered(pause))
     }
 
     /// It works again.
@@ -52,8 +56,12 @@ mod tests {
 
     #[test]
     fn the_brokers_own_wish_counts() {
-        let retry_after = Some(SECOND * 100);
-        let busy = Error::Busy { detail: String::new(), retry_after };
-        assert_eq!(Backoff::new(SECOND).failed(&busy), SECOND * 100);
+        let pause = |wanted: Duration| {
+            let (detail, retry_after) = (String::new(), Some(wanted));
+            Backoff::new(SECOND).failed(&Error::Busy { detail, retry_after })
+        };
+        assert_eq!(pause(SECOND * 100), SECOND * 100);
+        // Unless nobody would hear of it for too long.
+        assert_eq!(pause(Duration::MAX), LONGEST_WISH);
     }
 }

@@ -31,6 +31,26 @@ async fn a_lost_answer_is_asked_for_again_and_executed_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_lost_answer_stays_lost_when_nobody_can_be_asked_again() {
+    let broker = Broker::start();
+    let proxy = Proxy::before(broker.address).await;
+    let rome = broker.cluster("rome");
+    advertise(&*rome, "rome").await;
+    let paris = broker.cluster_at("paris", proxy.address);
+    paris.ping().await.unwrap();
+    let mut told = Watch::new(rome.clone(), Role::Provider);
+    told.next().await.unwrap();
+    proxy.lose_answers();
+    let asking =
+        tokio::spawn(async move { paris.reserve(&request("1", "1Gi"), &Intent::new()).await });
+    assert_eq!(told.next().await.unwrap().instructions.len(), 1);
+    proxy.close().await;
+    // It was granted: whoever is told that nothing was sent asks for another one.
+    let error = asking.await.unwrap().unwrap_err();
+    assert!(error.leaves_open() && error.is_transient() && !error.was_not_sent(), "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_request_is_not_repeated_to_a_ledger_that_was_restored_since() {
     let mut broker = Broker::start();
     advertise(&*broker.cluster("rome"), "rome").await;

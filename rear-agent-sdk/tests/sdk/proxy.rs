@@ -11,6 +11,7 @@ use tokio::sync::watch;
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
     shared: Arc<Shared>,
+    accepting: tokio::task::AbortHandle,
 }
 
 struct Shared {
@@ -33,8 +34,17 @@ impl Proxy {
             cuts: watch::Sender::new(0),
             taken: AtomicUsize::new(0),
         });
-        tokio::spawn(accept(listener, shared.clone()));
-        Self { address, shared }
+        let accepting = tokio::spawn(accept(listener, shared.clone())).abort_handle();
+        Self { address, shared, accepting }
+    }
+
+    /// Cuts every connection, and takes no other.
+    pub(crate) async fn close(&self) {
+        self.accepting.abort();
+        while TcpStream::connect(self.address).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+        self.cut();
     }
 
     /// From now on, answers are lost.

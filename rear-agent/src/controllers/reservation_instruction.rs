@@ -57,19 +57,19 @@ impl Delivered {
         }
     }
 
-    /// Notes on the instruction that its reservation is to be released as soon as the broker answers.
+    /// Notes on the instruction that its reservation is to be released as soon as the broker answers; whether there is one.
     pub async fn release_later(
         &self,
         context: &Context,
         reservation: &str,
-    ) -> Result<(), kube::Error> {
+    ) -> Result<bool, kube::Error> {
         let api = context.instructions::<ReservationInstruction>();
         let note = json!({ "metadata": { "annotations": { RELEASE: "wanted" } } });
         let params =
             PatchParams { field_manager: Some(RELEASE_MANAGER.into()), ..Default::default() };
         match api.patch(reservation, &params, &Patch::Merge(note)).await {
-            Ok(_) => Ok(()),
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            Ok(_) => Ok(true),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
             Err(error) => Err(error),
         }
     }

@@ -109,13 +109,13 @@ pub fn as_promise(this: &ClusterId, instruction: &impl Instruction) -> Reservati
 #[must_use]
 pub fn reservation_instruction(promise: &Reservation) -> ReservationInstruction {
     let ResourceList { cpu, memory, gpu, storage } = promise.requested_resources.clone();
-    let usual =
-        || format!("Use {} for {} CPU / {} Memory", promise.target_cluster_id, cpu.0, memory.0);
-    let message = Some(promise.status.message.clone()).filter(|text| !text.is_empty());
+    // A broker of the earlier system says something else; this is what users know.
+    let message =
+        format!("Use {} for {} CPU / {} Memory", promise.target_cluster_id, cpu.0, memory.0);
     let spec = ReservationInstructionSpec {
         reservation_name: promise.id.clone(),
         target_cluster_id: promise.target_cluster_id.clone(),
-        message: Some(message.unwrap_or_else(usual)),
+        message: Some(message),
         requested_cpu: cpu.0,
         requested_memory: memory.0,
         requested_gpu: gpu.map(|text| text.0),

@@ -68,12 +68,15 @@ pub struct OwnResources {
     /// What pods ask for.
     pub allocated: AmountsOf,
     /// What is left: allocatable, less allocated, less what is reserved and not yet used by those who reserved it.
+    #[schemars(schema_with = "schema::balances")]
     pub available: AmountsOf,
     /// What is kept aside for other clusters.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::optional_balances")]
     pub reserved: Option<AmountsOf>,
     /// Of the earlier system; not written.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::optional_balances")]
     pub used: Option<AmountsOf>,
 }
 

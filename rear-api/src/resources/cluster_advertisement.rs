@@ -73,11 +73,11 @@ pub struct ClusterAdvertisementSpec {
     pub holding: Option<Vec<HeldPromise>>,
     /// The start of the agent that writes it: one more than the broker showed by then.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<i64>")]
+    #[schemars(with = "Option<i64>", range(min = 0))]
     pub epoch: Option<u64>,
     /// Counts up from there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<i64>")]
+    #[schemars(with = "Option<i64>", range(min = 0))]
     pub sequence: Option<u64>,
 }
 
@@ -95,9 +95,11 @@ pub struct AdvertisedResources {
     pub allocated: Option<Amounts>,
     /// The sum of the live promises, from the broker's ledger. The broker writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::optional_balances")]
     pub reserved: Option<Amounts>,
     /// What is left. The broker writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::optional_balances")]
     pub available: Option<Amounts>,
 }
 
@@ -185,7 +187,7 @@ pub struct ClusterAdvertisementStatus {
     pub code: Option<String>,
     /// The start of the agent that is listened to; an agent that starts takes the next one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<i64>")]
+    #[schemars(with = "Option<i64>", range(min = 0))]
     pub epoch: Option<u64>,
     /// When the last advertisement that counts came, by the broker's clock (RFC 3339).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -217,7 +219,7 @@ impl ClusterAdvertisementSpec {
                 reserved: None,
                 available: None,
             },
-            cost: self.cost.clone().map(CostBody::from),
+            cost: self.cost.clone().and_then(CostTexts::told),
             labels: self.labels.clone().map(LabelTexts),
             endpoint_url: self.endpoint_url.clone(),
             consumed: self.consumed.clone().map(|all| all.into_iter().map(Into::into).collect()),
@@ -314,10 +316,19 @@ impl ClusterAdvertisementStatus {
     }
 }
 
-impl From<CostTexts> for CostBody {
-    fn from(cost: CostTexts) -> Self {
-        let CostTexts { cpu_cost, memory_cost, gpu_cost, currency } = cost;
-        Self { cpu_cost, memory_cost, gpu_cost, currency }
+impl CostTexts {
+    /// What it means on the wire. Manifests of the earlier system may leave anything out: what has no price is free, and
+    /// prices in no currency are none.
+    fn told(self) -> Option<CostBody> {
+        let Self { cpu_cost, memory_cost, gpu_cost, currency } = self;
+        let names_a_price = !cpu_cost.is_empty() || !memory_cost.is_empty() || gpu_cost.is_some();
+        let or_free = |text: String| if text.is_empty() { "0".to_owned() } else { text };
+        (names_a_price && !currency.is_empty()).then(|| CostBody {
+            cpu_cost: or_free(cpu_cost),
+            memory_cost: or_free(memory_cost),
+            gpu_cost,
+            currency,
+        })
     }
 }
 

@@ -9,6 +9,10 @@ const LONGEST_QUANTITY: u32 = 128;
 const QUANTITY: &str =
     r"^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]+)?$";
 
+/// The same, also below zero: agents of the earlier system write what is left of a cluster that is overfull.
+const BALANCE: &str =
+    r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]+)?$";
+
 /// As Go writes it, such as `1h30m`.
 const DURATION: &str = r"^([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))*$";
 
@@ -70,6 +74,41 @@ pub fn short_quantity(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "x-kubernetes-int-or-string": true, "pattern": QUANTITY, "maxLength": LONGEST_QUANTITY,
     })
+}
+
+/// Amounts that nobody reads, because the broker works them out itself: also below zero.
+#[must_use]
+pub fn balances(_: &mut SchemaGenerator) -> Schema {
+    let balance = |what: &str, nullable: bool| {
+        let mut schema = json_schema!({
+            "description": what,
+            "x-kubernetes-int-or-string": true,
+            "pattern": BALANCE,
+            "maxLength": LONGEST_QUANTITY,
+        });
+        if nullable {
+            schema.insert("nullable".to_owned(), true.into());
+        }
+        schema
+    };
+    json_schema!({
+        "type": "object",
+        "properties": {
+            "cpu": balance("Cores.", false),
+            "memory": balance("Bytes.", false),
+            "gpu": balance("Devices.", true),
+            "storage": balance("Bytes of ephemeral storage.", true),
+        },
+        "required": ["cpu", "memory"],
+    })
+}
+
+/// The same where they may be absent.
+#[must_use]
+pub fn optional_balances(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = balances(generator);
+    schema.insert("nullable".to_owned(), true.into());
+    schema
 }
 
 /// Labels, as many and as long as the engine takes them.

@@ -13,7 +13,7 @@ use kube::runtime::watcher::Event;
 use rear_api::dry_run::DryRun;
 use rear_api::problem::{Code, Problem};
 use rear_api::resources::Reservation as Object;
-use rear_engine::{Ask, Command, Refusal, ReservationId, dry_run};
+use rear_engine::{Ask, Command, Refusal, ReservationId};
 use rear_store::SubmitError;
 use serde_json::json;
 use tracing::{debug, info};
@@ -151,7 +151,10 @@ fn invalid(message: String) -> Answer {
 
 fn explain(desk: &Desk, ask: &Ask) -> Answer {
     let view = desk.broker.store.view();
-    let ranking = dry_run(view.fleet(), ask, view.now());
+    let ranking = match rear_engine::explain(view.fleet(), ask, view.now()) {
+        Ok(ranking) => ranking,
+        Err(refusal) => return refused(desk, &refusal),
+    };
     let shown = DryRun::of(&ranking, view.position(), desk.broker.names);
     let message = match &shown.target {
         Some(target) => format!("{target} would get it"),

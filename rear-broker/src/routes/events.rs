@@ -22,7 +22,7 @@ use tokio::time::sleep;
 use super::advertisements::shown;
 use super::list::unreadable;
 use super::openapi::Problems;
-use crate::answer::{Failure, revision_value};
+use crate::answer::{Failure, SOON, revision_value};
 use crate::broker::Broker;
 use crate::caller::{Caller, Connection};
 use crate::limits::{MAX_ALL_EVENT_STREAMS, MAX_EVENT_STREAMS};
@@ -150,12 +150,13 @@ impl Teller {
     fn look(&mut self) -> Result<bool, Failure> {
         self.news.mark_unchanged();
         let stretch = self.broker.store.events_after(self.last, self.concerning.as_ref(), STRETCH);
+        let not_ready = |why: String| Failure::later(Problem::new(Code::NotReady, why), SOON);
         let stretch = stretch.map_err(|error| match error {
             FeedError::Gone(last) if self.is_to_come(last) => {
-                Problem::new(Code::NotReady, "this broker does not know of that event yet")
+                not_ready("this broker does not know of that event yet".to_owned())
             }
-            FeedError::Gone(_) => Problem::new(Code::OlderIncarnation, error.to_string()),
-            FeedError::Journal(_) => Problem::new(Code::NotReady, error.to_string()),
+            FeedError::Gone(_) => Problem::new(Code::OlderIncarnation, error.to_string()).into(),
+            FeedError::Journal(_) => not_ready(error.to_string()),
         })?;
         let view = self.broker.store.view();
         self.waiting.extend(stretch.events.iter().filter_map(|told| line(told, &view)));

@@ -45,6 +45,10 @@ where
 
 /// The length of a page: what was asked for, within the limit.
 pub(super) fn page_length(limit: Option<&str>) -> Result<usize, Failure> {
+    if limit.is_some_and(|text| text.starts_with('+')) {
+        // A number for the parser, and a space in the link to the next page.
+        return Err(unreadable("limit: a number without a sign"));
+    }
     match member::<usize>("limit", limit)? {
         None => Ok(MAX_PAGE),
         Some(0) => Err(unreadable("limit: at least 1")),

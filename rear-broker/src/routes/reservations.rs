@@ -10,7 +10,7 @@ use rear_api::body::read;
 use rear_api::dry_run::DryRun;
 use rear_api::problem::{Code, Problem};
 use rear_api::reservation::{RejectRequest, RenewRequest, Reservation, ReservationRequest, Role};
-use rear_engine::{Ask, Command, IdempotencyKey, ReservationId, dry_run};
+use rear_engine::{Ask, Command, IdempotencyKey, ReservationId};
 use rear_store::view::{PhaseName, Query as Wanted, Side};
 use serde::Deserialize;
 use uuid::Uuid;
@@ -82,14 +82,14 @@ pub(super) async fn reserve(
         let detail = "only an administrator may ask on behalf of another cluster";
         return Err(Problem::new(Code::OtherCluster, detail).into());
     }
-    if explain { Ok(explanation(&broker, &ask)) } else { lock(&broker, &caller, ask, key).await }
+    if explain { explanation(&broker, &ask) } else { lock(&broker, &caller, ask, key).await }
 }
 
-fn explanation(broker: &Broker, ask: &Ask) -> Response<Body> {
+fn explanation(broker: &Broker, ask: &Ask) -> Result<Response<Body>, Failure> {
     let view = broker.store.view();
-    let ranking = dry_run(view.fleet(), ask, view.now());
+    let ranking = rear_engine::explain(view.fleet(), ask, view.now())?;
     let shown = DryRun::of(&ranking, view.position(), broker.names);
-    json(StatusCode::OK, &shown, view.position())
+    Ok(json(StatusCode::OK, &shown, view.position()))
 }
 
 async fn lock(

@@ -178,10 +178,9 @@ fn client_verifier(
     let mut verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
         .allow_unauthenticated();
     if let Some(revoked) = &files.revoked {
-        verifier = verifier
-            .with_crls(revocations(revoked, folder)?)
-            .only_check_end_entity_revocation()
-            .allow_unknown_revocation_status();
+        // The whole chain: whoever has the key of an authority in between can be anyone. Of most authorities there is no list.
+        verifier =
+            verifier.with_crls(revocations(revoked, folder)?).allow_unknown_revocation_status();
     }
     verifier.build().map_err(|error| unusable(error.into()))
 }

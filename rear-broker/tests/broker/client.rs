@@ -56,7 +56,9 @@ impl Client {
             None => config.with_no_client_auth(),
             Some(identity) => config
                 .with_client_auth_cert(
-                    vec![CertificateDer::from_pem_slice(identity.certificate.as_bytes()).unwrap()],
+                    CertificateDer::pem_slice_iter(identity.certificate.as_bytes())
+                        .collect::<Result<_, _>>()
+                        .unwrap(),
                     PrivateKeyDer::from_pem_slice(identity.key.as_bytes()).unwrap(),
                 )
                 .unwrap(),

@@ -191,6 +191,42 @@ fn a_revoked_certificate_ends_open_connections_and_streams_too() {
 }
 
 #[test]
+fn whom_an_authority_in_between_has_signed_counts_until_that_is_revoked() {
+    let broker = Broker::start();
+    let (between, its_own) = broker.authority.between();
+    let mut rome = between.cluster("rome");
+    rome.certificate += &between.certificate;
+    let rome = broker.client(Some(&rome));
+    let mut open = rome.connect().unwrap();
+    assert_eq!(open.call("GET", "/api/v1/instructions", &[], None).unwrap().status, 200);
+    revoke(&broker, &its_own);
+    while open.call("GET", "/api/v1/instructions", &[], None).is_ok_and(|it| it.status == 200) {
+        std::thread::yield_now();
+    }
+    let again = rome.connect().and_then(|mut new| new.call("GET", "/healthz", &[], None));
+    assert!(again.is_err(), "it was believed");
+    assert_eq!(broker.cluster("paris").get("/api/v1/instructions").status, 200);
+}
+
+#[test]
+fn an_administrator_that_is_a_cluster_has_the_rights_of_one() {
+    let broker = Broker::start();
+    let rome = broker.client(Some(&broker.authority.administrator("rome")));
+    advertise(&broker.cluster("paris"), "paris", "8", "16Gi");
+    advertise(&rome, "rome", "8", "16Gi");
+    let path = |made: &Value| format!("/api/v1/reservations/{}", id_of(made));
+    let borrowed = path(&reserve(&rome, "1", "1Gi"));
+    rome.post(&format!("{borrowed}/activate"), &json!({})).expect(200);
+    let lent = path(&reserve(&broker.cluster("paris"), "1", "1Gi"));
+    let rejected = rome.post(&format!("{lent}/reject"), &json!({"reason": "no more"})).expect(200);
+    assert_eq!(rejected["status"]["phase"], "Failed");
+    // One that is none has only its own.
+    let operator = broker.administrator();
+    let not_its_own = operator.post(&format!("{borrowed}/activate"), &json!({}));
+    assert_eq!(not_its_own.problem(403), "not-allowed");
+}
+
+#[test]
 fn what_is_revoked_stays_so_when_its_list_cannot_be_read_or_goes() {
     let (broker, _) = lending();
     let identity = broker.authority.cluster("rome");

@@ -116,6 +116,18 @@ impl Authority {
         self.sign(params)
     }
 
+    /// An authority in between, and what it is to the one above.
+    pub(crate) fn between(&self) -> (Self, Identity) {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        params.distinguished_name.push(DnType::CommonName, "authority in between");
+        let identity = self.sign(params.clone());
+        let key = KeyPair::from_pem(&identity.key).unwrap();
+        let certificate = identity.certificate.clone();
+        (Self { issuer: Issuer::new(params, key), certificate }, identity)
+    }
+
     fn sign(&self, mut params: CertificateParams) -> Identity {
         use std::sync::atomic::{AtomicU64, Ordering};
         static NEXT: AtomicU64 = AtomicU64::new(1);

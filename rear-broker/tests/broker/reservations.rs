@@ -1,6 +1,6 @@
 //! The life of a reservation over the wire, and what each side sees of it.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::process::Broker;
 use super::tools::{advertise, advertisement, id_of, request, reserve};
@@ -301,4 +301,27 @@ fn nobody_has_more_reservations_than_the_operator_allows() {
     assert_eq!(refused().problem(409), "too-many-reservations");
     assert_eq!(paris.get(&path).expect(200)["status"]["phase"], "Released");
     reserve(&broker.cluster("oslo"), "1", "1Gi");
+}
+
+#[test]
+fn a_dry_run_is_refused_where_the_request_would_be() {
+    let broker = Broker::start_with(&["--max-reservations", "1", "--max-duration", "1h"]);
+    advertise(&broker.cluster("rome"), "rome", "8", "16Gi");
+    let paris = broker.cluster("paris");
+    let mut asked = request("1", "1Gi");
+    asked["duration"] = json!("2h");
+    let explained = |asked: &Value| paris.post("/api/v1/reservations?dryRun=true", asked);
+    assert_eq!(explained(&asked).problem(422), "too-long");
+    asked["duration"] = json!("1h");
+    assert_eq!(explained(&asked).expect(200)["target"], "rome");
+    paris.post("/api/v1/reservations", &asked).expect(201);
+    assert_eq!(explained(&asked).problem(409), "too-many-reservations");
+}
+
+#[test]
+fn a_limit_is_a_number_that_a_link_can_repeat() {
+    let broker = Broker::start();
+    let paris = broker.cluster("paris");
+    assert_eq!(paris.get("/api/v1/reservations?limit=%2B5").problem(400), "unreadable");
+    paris.get("/api/v1/reservations?limit=5").expect(200);
 }

@@ -145,6 +145,42 @@ fn the_manifest_of_three_brokers_is_what_a_server_accepts() {
     }
 }
 
+/// What an agent of the earlier system writes of a cluster that has more pods than room.
+const OVERFULL: &str = r#"
+apiVersion: broker.fluidos.eu/v1alpha1
+kind: ClusterAdvertisement
+metadata: {name: oslo-adv}
+spec:
+  clusterID: oslo
+  timestamp: "2026-01-02T15:04:05Z"
+  resources:
+    capacity: {cpu: "4", memory: 16Gi}
+    allocatable: {cpu: "4", memory: 16Gi}
+    allocated: {cpu: 5500m, memory: 1Gi}
+    available: {cpu: -1500m, memory: 15Gi}
+  cost: {cpuCost: "0.05", currency: EUR}
+"#;
+
+#[test]
+fn an_overfull_cluster_of_the_earlier_system_is_heard_and_one_that_counts_backwards_is_not() {
+    let stage = Stage::shared();
+    stage.apply("default", OVERFULL);
+    let object = "clusteradvertisement/oslo-adv";
+    stage.until("default", object, ".spec.resources.available.cpu", "0");
+    let overcommitted = ".status.conditions[?(@.type=='Overcommitted')].status";
+    stage.until("default", object, overcommitted, "True");
+    // What the broker could not read would keep it from reading everyone's.
+    let patch = |spec: &str| {
+        let patch = format!(r#"{{"spec":{spec}}}"#);
+        let object = ["clusteradvertisement", "oslo-adv", "-n", "default", "--type=merge", "-p"];
+        stage.kubectl().run(&[&["patch"], &object[..], &[&patch]].concat())
+    };
+    for wrong in [r#"{"epoch":-1}"#, r#"{"sequence":-1}"#] {
+        assert!(patch(wrong).unwrap_err().to_string().contains("greater than or equal to 0"));
+    }
+    stage.end();
+}
+
 #[test]
 fn three_reservations_on_8950m_lock_until_the_third_fails_with_a_message() {
     let stage = Stage::shared();

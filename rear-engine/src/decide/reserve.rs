@@ -7,6 +7,7 @@ use crate::decision::{Change, Decision, Event, Happening, Subject};
 use crate::fleet::Fleet;
 use crate::id::{ClusterId, IdempotencyKey, ReservationId};
 use crate::ledger::LedgerError;
+use crate::place::rank::{Ranking, dry_run};
 use crate::place::select::choose;
 use crate::refusal::Refusal;
 use crate::reservation::Pending;
@@ -28,8 +29,7 @@ pub(super) fn reserve(
     if fleet.reservation(id).is_some() {
         return Err(Refusal::IdTaken(id));
     }
-    may_have_more(fleet, ask.requester())?;
-    let expires_at = end_of(fleet, &ask, now)?;
+    let expires_at = end_if_allowed(fleet, &ask, now)?;
     let provider = choose(fleet, &ask, now).map_err(Refusal::NoRoom)?;
     let total = ledger_after(fleet, &provider, ask.resources())?;
     let pending = Pending { id, ask, key };
@@ -43,6 +43,18 @@ pub(super) fn reserve(
         events: vec![Event { at: now, subject: subject.clone(), what: Happening::Reserved, by }],
         subject,
     })
+}
+
+/// Explains a request without granting it, unless the operator's rules forbid it whoever has room.
+pub fn explain(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Result<Ranking, Refusal> {
+    end_if_allowed(fleet, ask, now)?;
+    Ok(dry_run(fleet, ask, now))
+}
+
+/// When a request would end, unless the operator's rules forbid it whoever has room.
+fn end_if_allowed(fleet: &Fleet, ask: &Ask, now: Timestamp) -> Result<Option<Timestamp>, Refusal> {
+    may_have_more(fleet, ask.requester())?;
+    end_of(fleet, ask, now)
 }
 
 /// What lives while its requester is heard of must not end at once because that was long ago. A

@@ -2,7 +2,7 @@
 
 use crate::command::Actor;
 use crate::fleet::Fleet;
-use crate::id::ReservationId;
+use crate::id::{ClusterId, ReservationId};
 use crate::refusal::Refusal;
 use crate::reservation::Reservation;
 use crate::time::Timestamp;
@@ -38,12 +38,9 @@ pub(super) fn as_requester<'a>(
     id: ReservationId,
     by: &Actor,
 ) -> Result<&'a Reservation, Refusal> {
-    match visible(fleet, id, by)? {
-        (reservation, Side::Requester) => Ok(reservation),
-        (_, Side::Provider | Side::Administrator) => {
-            Err(Refusal::NotAllowed { allowed: "the requester" })
-        }
-    }
+    let (reservation, _) = visible(fleet, id, by)?;
+    let allowed = is(by, reservation.requester());
+    if allowed { Ok(reservation) } else { Err(Refusal::NotAllowed { allowed: "the requester" }) }
 }
 
 /// A reservation for its provider only.
@@ -52,11 +49,16 @@ pub(super) fn as_provider<'a>(
     id: ReservationId,
     by: &Actor,
 ) -> Result<&'a Reservation, Refusal> {
-    match visible(fleet, id, by)? {
-        (reservation, Side::Provider) => Ok(reservation),
-        (_, Side::Requester | Side::Administrator) => {
-            Err(Refusal::NotAllowed { allowed: "the provider" })
-        }
+    let (reservation, _) = visible(fleet, id, by)?;
+    let allowed = is(by, &reservation.provider);
+    if allowed { Ok(reservation) } else { Err(Refusal::NotAllowed { allowed: "the provider" }) }
+}
+
+/// Whether it is this cluster that acts; an administrator may be one too.
+fn is(by: &Actor, cluster: &ClusterId) -> bool {
+    match by {
+        Actor::Cluster(id) | Actor::Administrator(id) => id == cluster,
+        Actor::Broker => false,
     }
 }
 

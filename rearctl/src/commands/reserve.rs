@@ -107,12 +107,7 @@ impl<'a> Asking<'a> {
 
     /// An answer that was lost leaves it open as an interruption does.
     fn answered<T>(mut self, answer: &Result<T, Failure>) {
-        let open = matches!(
-            answer,
-            Err(Failure::Broker(
-                Error::Interrupted { .. } | Error::TimedOut { .. } | Error::OutcomeUnknown { .. }
-            ))
-        );
+        let open = matches!(answer, Err(Failure::Broker(error)) if error.leaves_open());
         if !open {
             self.0 = None;
         }

@@ -39,7 +39,7 @@ pub(super) struct Peerings {
     context: Arc<Context>,
     pub(super) delivered: Delivered,
     /// How often it failed in a row, by instruction.
-    failures: Mutex<HashMap<String, u32>>,
+    failures: Mutex<HashMap<(String, bool), u32>>,
 }
 
 impl Peerings {
@@ -217,20 +217,25 @@ impl Peerings {
     /// How long to wait after one more failure.
     fn pause(&self, instruction: &ReservationInstruction) -> Duration {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        let failures = failures.entry(instruction.name_any()).or_default();
+        let failures = failures.entry(counted_as(instruction)).or_default();
         *failures += 1;
         FIRST_PAUSE.saturating_mul(1 << (*failures - 1).min(10)).min(LONGEST_PAUSE)
     }
 
     fn failures_of(&self, instruction: &ReservationInstruction) -> u32 {
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        failures.get(&instruction.name_any()).copied().unwrap_or(0)
+        failures.get(&counted_as(instruction)).copied().unwrap_or(0)
     }
 
     fn succeeded(&self, instruction: &ReservationInstruction) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        failures.remove(&instruction.name_any());
+        failures.retain(|(name, _), _| *name != instruction.name_any());
     }
+}
+
+/// Making a peering and undoing it are counted apart: one that never came up is worth as many attempts to undo it.
+fn counted_as(instruction: &ReservationInstruction) -> (String, bool) {
+    (instruction.name_any(), instruction.metadata.deletion_timestamp.is_some())
 }
 
 /// Whether the instruction stays until its peering is undone. One that says that it is peered, and is not held, has that from

@@ -103,18 +103,20 @@ impl Requests {
             Ok(()) => {}
             Err(error) => {
                 warn!(request = request.name_any(), error = %Chain(&error), "not released");
-                match shown(request, &asked) {
+                let remembered = match shown(request, &asked) {
                     // The instruction remembers that it is to be released, for as long as it takes.
                     Shown::Granted(id) => self.delivered.release_later(&self.context, id).await?,
-                    Shown::Over => {}
-                    Shown::Nothing if !is_out_of_patience(request) => return Err(error.into()),
-                    Shown::Nothing => {
-                        let note = format!(
-                            "The broker could not be asked what it has granted: {}",
-                            Chain(&error)
-                        );
-                        self.context.tell(request, EventType::Warning, "NotReleased", &note);
-                    }
+                    Shown::Over => true,
+                    Shown::Nothing => false,
+                };
+                // Else only the request does, as long as it is there.
+                if !remembered && !is_out_of_patience(request) {
+                    return Err(error.into());
+                }
+                if !remembered {
+                    let why = Chain(&error);
+                    let note = format!("The broker could not be asked what it has granted: {why}");
+                    self.context.tell(request, EventType::Warning, "NotReleased", &note);
                 }
             }
         }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::super::shelf::Place;
 use super::super::speakers::Speaker;
 
-/// How the key begins of reservations that were made as resources: when the object is gone, they are given back.
+/// How the key begins of reservations that were made as resources, before their id: when the object is gone, they are given back.
 const KEY: &str = "kubernetes:";
 
 /// What is known of one reservation.
@@ -103,7 +103,8 @@ pub(crate) fn key_of(id: ReservationId) -> String {
 
 /// Whether a reservation was made as a resource.
 pub(crate) fn was_made_as_resource(record: &Reservation) -> bool {
-    record.key.as_ref().is_some_and(|key| key.as_str().starts_with(KEY))
+    // The whole key: whoever speaks HTTP chooses keys, and no ids.
+    record.key.as_ref().is_some_and(|key| key.as_str() == key_of(record.id))
 }
 
 impl Sighting {

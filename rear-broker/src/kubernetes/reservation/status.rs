@@ -2,6 +2,7 @@
 
 use rear_api::instruction;
 use rear_api::moment;
+use rear_api::problem::Code;
 use rear_api::reservation::Reservation as Shown;
 use rear_api::resources::names::{READY, RENEWED};
 use rear_api::resources::{Condition, ReservationStatus, Truth, set_condition};
@@ -26,16 +27,29 @@ pub(super) fn of_record(
     let truth = if record.phase.is_live() { Truth::True } else { Truth::False };
     set(seen, &mut conditions, READY, truth, &phase, &shown.status.message);
     if let Some(end) = wanted_end {
-        let (truth, reason, message) = match seen.answers.to(&Wish::Renew(end.to_owned())) {
-            Some(answer) => {
-                let reason = answer.code.as_deref().unwrap_or("refused");
-                (Truth::False, reason, format!("{end}: {}", answer.message))
-            }
-            None => (Truth::True, "Accepted", end.to_owned()),
-        };
-        set(seen, &mut conditions, RENEWED, truth, reason, &message);
+        if let Some((truth, reason, message)) = renewal(seen, record, end) {
+            set(seen, &mut conditions, RENEWED, truth, &reason, &message);
+        }
     }
     ReservationStatus::of(&shown, &seen.id.to_string(), conditions)
+}
+
+/// What became of the end that the requester wants; nothing while that is not known yet.
+fn renewal(seen: &Seen, record: &Reservation, end: &str) -> Option<(Truth, String, String)> {
+    let no = |reason: &str, why: &str| (Truth::False, reason.to_owned(), format!("{end}: {why}"));
+    if let Some(answer) = seen.answers.to(&Wish::Renew(end.to_owned())) {
+        return Some(no(answer.code.as_deref().unwrap_or("refused"), &answer.message));
+    }
+    match moment::read(end) {
+        Err(error) => Some(no(Code::Invalid.name(), &error.to_string())),
+        Ok(until) if record.expires_at == Some(until) => {
+            Some((Truth::True, "Accepted".to_owned(), end.to_owned()))
+        }
+        Ok(_) if !record.phase.is_live() => {
+            Some(no(Code::AlreadyEnded.name(), "the reservation has ended"))
+        }
+        Ok(_) => None,
+    }
 }
 
 /// What was refused or explained.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rear_api::resources::names::{
-    PROVIDER_REJECTED, PROVIDERS_VIEW, REQUESTER_ACTIVE, REQUESTER_RELEASED, VIEW_LABEL,
+    PROVIDER_REJECTED, PROVIDERS_VIEW, RENEWED, REQUESTER_ACTIVE, REQUESTER_RELEASED, VIEW_LABEL,
 };
 use rear_api::resources::{Condition, Mark, Reservation as Object, ReservationStatus, Truth};
 use rear_engine::reservation::{Ending, Pending, Release};
@@ -189,9 +189,31 @@ fn a_wish_whose_object_is_gone_or_deleted_is_given_back_and_one_over_http_is_not
     let at = serde_json::from_value(json!("2026-01-02T15:04:05Z")).unwrap();
     change(&mut deleted, |object| object.metadata.deletion_timestamp = Some(at));
     assert!(is_release(submitted(&seen(Some(granted()), vec![deleted]))));
-    let over_http = Reservation { key: None, ..granted() };
-    let writes = written(&seen(Some(over_http), Vec::new()));
-    assert_eq!(writes.len(), 2, "both sides get a view: {writes:?}");
+    for key in [None, "kubernetes:my-job".parse().ok()] {
+        let over_http = Reservation { key, ..granted() };
+        let writes = written(&seen(Some(over_http), Vec::new()));
+        assert_eq!(writes.len(), 2, "both sides get a view: {writes:?}");
+    }
+}
+
+#[test]
+fn a_new_end_is_said_to_be_accepted_only_if_it_was() {
+    let told = |end: &str, record: Reservation| {
+        let mut wish = wish();
+        change(&mut wish, |object| object.spec.expires_at = Some(end.to_owned()));
+        let writes = written(&seen(Some(record), vec![wish]));
+        let Some(Write::Status { status, .. }) = writes.first() else { panic!("{writes:?}") };
+        let renewed = status.conditions.iter().find(|it| it.kind == RENEWED).cloned();
+        renewed.map(|it| (it.status, it.reason))
+    };
+    let end = "2027-01-15T08:00:00Z";
+    let accepted = Reservation { expires_at: Some(NOW), ..granted() };
+    assert_eq!(told(end, accepted), Some((Truth::True, "Accepted".to_owned())));
+    assert_eq!(told("tomorrow", granted()), Some((Truth::False, "invalid".to_owned())));
+    let ended = granted();
+    let phase = ended.phase.clone().ended(NOW, Ending::Released(Release::Expired)).unwrap();
+    let ended = Reservation { phase, ..ended };
+    assert_eq!(told(end, ended), Some((Truth::False, "already-ended".to_owned())));
 }
 
 #[test]
