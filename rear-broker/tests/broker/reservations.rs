@@ -140,7 +140,7 @@ fn target_labels_strategy_and_price_are_heeded() {
         broker.cluster(name).post("/api/v1/advertisements", &told).expect(200);
     }
     let paris = broker.cluster("paris");
-    let target = |change: serde_json::Value| {
+    let target = |change: Value| {
         let mut asked = request("1", "1Gi");
         for (member, value) in change.as_object().unwrap() {
             asked[member] = value.clone();
@@ -155,7 +155,7 @@ fn target_labels_strategy_and_price_are_heeded() {
     let cheap = json!({"maxPrice": {"amount": "1.5", "currency": "EUR"}});
     assert_eq!(target(json!({"constraints": cheap})), "oslo");
     let cheap = json!({"maxPrice": {"amount": "0.5", "currency": "EUR"}});
-    assert_eq!(target(json!({"constraints": cheap})), serde_json::Value::Null);
+    assert_eq!(target(json!({"constraints": cheap})), Value::Null);
 }
 
 #[test]

@@ -26,10 +26,10 @@ pub(super) fn of_record(
     let phase = shown.status.phase.name().to_owned();
     let truth = if record.phase.is_live() { Truth::True } else { Truth::False };
     set(seen, &mut conditions, READY, truth, &phase, &shown.status.message);
-    if let Some(end) = wanted_end {
-        if let Some((truth, reason, message)) = renewal(seen, record, end) {
-            set(seen, &mut conditions, RENEWED, truth, &reason, &message);
-        }
+    if let Some(end) = wanted_end
+        && let Some((truth, reason, message)) = renewal(seen, record, end)
+    {
+        set(seen, &mut conditions, RENEWED, truth, &reason, &message);
     }
     ReservationStatus::of(&shown, &seen.id.to_string(), conditions)
 }
