@@ -7,7 +7,8 @@ mod answer;
 mod asked;
 mod ending;
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::{Stream, StreamExt};
 use kube::runtime::controller::Action;
@@ -17,7 +18,7 @@ use kube::runtime::watcher::watcher;
 use kube::runtime::{Controller, PredicateConfig, WatchStreamExt, predicates, watcher as watching};
 use kube::{Api, ResourceExt};
 use rear_agent_sdk::Error;
-use rear_agent_sdk::communicator::BrokerCommunicator;
+use rear_agent_sdk::communicator::{BrokerCommunicator, Role};
 use tracing::info;
 
 use super::reservation_instruction::{Delivered, Touched};
@@ -40,6 +41,8 @@ pub const FINALIZER: &str = "rear.fluidos.eu/release";
 struct Requests {
     context: Arc<Context>,
     delivered: Delivered,
+    /// The generation of each object, by its UID, that this run of the agent has asked for: it knows what became of that.
+    begun: Mutex<HashMap<String, i64>>,
 }
 
 /// Runs the controller; `touched` names the reservations whose instructions have changed.
@@ -56,7 +59,8 @@ pub async fn run(
         .applied_objects()
         .predicate_filter(what_matters, PredicateConfig::default());
     let of_reservations = requests_of(store.clone(), touched);
-    let requests = Arc::new(Requests { context: context.clone(), delivered });
+    let begun = Mutex::default();
+    let requests = Arc::new(Requests { context: context.clone(), delivered, begun });
     let reconcile = move |request, _| {
         let requests = requests.clone();
         async move { requests.reconcile(request).await }
@@ -185,7 +189,36 @@ impl Requests {
             return Ok(Action::await_change());
         }
         step!("request-noted");
+        self.begins(request, &asked);
         self.ask(broker, request, &asked).await
+    }
+
+    fn begins(&self, request: &ResourceRequest, asked: &Asked) {
+        self.begun().insert(request.uid().unwrap_or_default(), asked.generation);
+    }
+
+    fn begun(&self) -> MutexGuard<'_, HashMap<String, i64>> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was noted by an agent that has ended since may have been granted. A broker that knows the key gives the same again;
+    /// one of the earlier system would grant it a second time.
+    async fn may_ask(
+        &self,
+        broker: &dyn BrokerCommunicator,
+        request: &ResourceRequest,
+        asked: &Asked,
+    ) -> Result<(), Error> {
+        let uid = request.uid().unwrap_or_default();
+        if self.begun().get(&uid) == Some(&asked.generation) {
+            return Ok(());
+        }
+        if !knows_keys(broker).await? {
+            let source = "an agent that has ended since asked for it".into();
+            return Err(Error::OutcomeUnknown { source });
+        }
+        self.begins(request, asked);
+        Ok(())
     }
 
     /// Writes down on the object what is asked, so that it is released before the object goes; whether it is still there.
@@ -207,7 +240,11 @@ impl Requests {
         request: &ResourceRequest,
         asked: &Asked,
     ) -> Result<Action, ReconcileError> {
-        let answer = match broker.reserve(&asked.request, &asked.intent(request)).await {
+        let outcome = match self.may_ask(broker, request, asked).await {
+            Ok(()) => broker.reserve(&asked.request, &asked.intent(request)).await,
+            Err(error) => Err(error),
+        };
+        let answer = match outcome {
             Ok(reservation) => Answer::granted(reservation),
             Err(error) => {
                 let (wait_for, now) = (request.spec.wait_for.as_deref(), rear_agent_sdk::now());
@@ -299,6 +336,15 @@ impl Requests {
             }
             _ => Ok(Action::await_change()),
         }
+    }
+}
+
+/// Whether the broker knows what a key was used for: one of the earlier system has neither keys nor this question.
+async fn knows_keys(broker: &dyn BrokerCommunicator) -> Result<bool, Error> {
+    match broker.instructions(Role::Requester, None).await {
+        Ok(_) => Ok(true),
+        Err(Error::Unsupported { .. }) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 

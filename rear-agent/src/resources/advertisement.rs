@@ -71,11 +71,11 @@ pub struct OwnResources {
     #[schemars(schema_with = "schema::balances")]
     pub available: AmountsOf,
     /// What is kept aside for other clusters.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::optional_balances")]
     pub reserved: Option<AmountsOf>,
     /// Of the earlier system; not written.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::optional_balances")]
     pub used: Option<AmountsOf>,
 }

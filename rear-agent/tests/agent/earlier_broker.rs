@@ -1,5 +1,7 @@
 //! The agent at a broker of the earlier system: it reserves and keeps, sends that broker's locks back, and asks nothing twice.
 
+use std::process::Stdio;
+
 use rear_testbed::eventually;
 use serde_json::{Value, json};
 
@@ -91,6 +93,27 @@ fn a_request_that_waits_is_not_asked_for_once_more_when_it_goes() {
     let last = asked();
     world.paris.ask(&["delete", "rr", "a", "--timeout=120s"]);
     assert_eq!(asked(), last, "there are no keys: what is asked once more may be granted twice");
+}
+
+#[test]
+fn a_request_over_which_an_agent_has_died_is_not_asked_again_and_said_to_be_unknown() {
+    let World { _agents: [_rome, agent], paris, broker, .. } = World::start();
+    agent.kill();
+    let start = Start::towards(&paris, broker.address, &paris.server.folder().join("certificates"));
+    let mut command = start.command();
+    command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .env("REAR_AGENT_DIES_AT", "request-answered");
+    let mut mortal = command.spawn().unwrap();
+    paris.request("a", "requestedCPU: '2', requestedMemory: 4Gi");
+    assert!(!mortal.wait().unwrap().success());
+    assert_eq!(broker.count(RESERVE), 1);
+    let _next = start.run();
+    paris.until_phase("a", "Failed");
+    let reason = ".status.conditions[?(@.type==\"Reserved\")].reason";
+    paris.until_in("default", "rr/a", reason, "OutcomeUnknown");
+    assert_eq!(broker.count(RESERVE), 1);
 }
 
 #[test]

@@ -94,11 +94,11 @@ pub struct AdvertisedResources {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocated: Option<Amounts>,
     /// The sum of the live promises, from the broker's ledger. The broker writes it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::optional_balances")]
     pub reserved: Option<Amounts>,
     /// What is left. The broker writes it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::optional_balances")]
     pub available: Option<Amounts>,
 }

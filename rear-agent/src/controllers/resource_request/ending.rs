@@ -6,7 +6,7 @@ use kube::ResourceExt;
 use kube::runtime::controller::Action;
 use kube::runtime::events::EventType;
 use rear_agent_sdk::communicator::{
-    BrokerCommunicator, Reservation, ReservationRequest, Role, Timestamp,
+    BrokerCommunicator, Reservation, ReservationRequest, Timestamp,
 };
 use rear_agent_sdk::{Chain, Error, is_recovering};
 use rear_api::moment;
@@ -14,7 +14,7 @@ use rear_api::problem::Code;
 use tracing::{info, warn};
 
 use super::asked::Asked;
-use super::{FINALIZER, MANAGER, Requests, Shown, is_held, shown};
+use super::{FINALIZER, MANAGER, Requests, Shown, is_held, knows_keys, shown};
 use crate::context::{ReconcileError, let_go};
 use crate::resources::ResourceRequest;
 use crate::steps::step;
@@ -75,8 +75,7 @@ impl Requests {
         asked: &Asked,
     ) -> Result<Option<Reservation>, Error> {
         // One of the earlier system has no keys: asked again, it makes another, and has no release for it.
-        let told = broker.instructions(Role::Requester, None).await;
-        if matches!(told, Err(Error::Unsupported { .. })) {
+        if !knows_keys(broker).await? {
             return Ok(None);
         }
         match broker.reserve(&asked.request, &asked.intent(request)).await {
@@ -127,6 +126,7 @@ impl Requests {
     pub(super) async fn let_go(&self, request: &ResourceRequest) -> Result<(), kube::Error> {
         if is_held(request) {
             let_go(&self.api(request), MANAGER, request, FINALIZER).await?;
+            self.begun().remove(&request.uid().unwrap_or_default());
             step!("request-let-go");
         }
         Ok(())
