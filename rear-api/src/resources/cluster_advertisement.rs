@@ -73,11 +73,11 @@ pub struct ClusterAdvertisementSpec {
     pub holding: Option<Vec<HeldPromise>>,
     /// The start of the agent that writes it: one more than the broker showed by then.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<i64>", range(min = 0))]
+    #[schemars(with = "Option<i64>", extend("x-kubernetes-validations" = [{ "rule": "self >= 0", "message": "must be greater than or equal to 0" }]))]
     pub epoch: Option<u64>,
     /// Counts up from there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<i64>", range(min = 0))]
+    #[schemars(with = "Option<i64>", extend("x-kubernetes-validations" = [{ "rule": "self >= 0", "message": "must be greater than or equal to 0" }]))]
     pub sequence: Option<u64>,
 }
 
@@ -187,7 +187,7 @@ pub struct ClusterAdvertisementStatus {
     pub code: Option<String>,
     /// The start of the agent that is listened to; an agent that starts takes the next one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<i64>", range(min = 0))]
+    #[schemars(with = "Option<i64>", extend("x-kubernetes-validations" = [{ "rule": "self >= 0", "message": "must be greater than or equal to 0" }]))]
     pub epoch: Option<u64>,
     /// When the last advertisement that counts came, by the broker's clock (RFC 3339).
     #[serde(skip_serializing_if = "Option::is_none")]
