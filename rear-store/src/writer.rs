@@ -6,6 +6,7 @@
 
 mod batch;
 mod contest;
+mod gather;
 mod handover;
 mod keeper;
 mod order;
@@ -31,6 +32,7 @@ use crate::shared::Origin;
 use crate::store::{Answer, Health, Shared, StartError, SubmitError};
 use crate::timekeeper::Reading;
 use crate::view::View;
+use gather::{Gathering, asked};
 use keeper::Keeper;
 use order::weight;
 use portion::Portion;
@@ -121,6 +123,8 @@ pub(crate) struct Writer {
     fleet: Fleet,
     position: Position,
     trimming: Trimming,
+    /// Who came together.
+    gathering: Gathering,
     /// How much of what is due is done in one batch.
     portion: Portion,
     /// The same where others write as well: less than what may be, where that did not fit into an entry.
@@ -176,6 +180,7 @@ impl Writer {
             fleet,
             position,
             trimming,
+            gathering: Gathering::default(),
             portion: Portion::default(),
             due: sharing.map_or(0, |sharing| sharing.due),
             failures: 0,
@@ -223,12 +228,15 @@ impl Writer {
     fn work(&mut self, waiting: &Receiver<Work>) -> Result<(), String> {
         loop {
             let work = match waiting.recv_timeout(self.nap()) {
-                Ok(first) => take_waiting(first, waiting, self.batch_bytes()),
+                Ok(first) => self.gathering.take(first, waiting, self.batch_bytes()),
                 Err(RecvTimeoutError::Timeout) => Vec::new(),
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
             self.shared.meters.taken(work.iter().filter(|work| work.is_awaited()).count());
+            let (asked, began) = (asked(&work), self.clock.read().monotonic);
             self.process(work)?;
+            let took = self.clock.read().monotonic.as_nanos().saturating_sub(began.as_nanos());
+            self.gathering.took(asked, std::time::Duration::from_nanos(took.unsigned_abs()));
         }
     }
 
@@ -247,19 +255,6 @@ impl Writer {
         let due = self.fleet.next_due().map(until);
         due.map_or(LONGEST_NAP, |nanos| std::time::Duration::from_nanos(nanos).min(LONGEST_NAP))
     }
-}
-
-/// All that waits, up to the limit.
-fn take_waiting(first: Work, waiting: &Receiver<Work>, limit: usize) -> Vec<Work> {
-    let mut bytes = first.weight();
-    let mut taken = vec![first];
-    while bytes < limit
-        && let Ok(next) = waiting.try_recv()
-    {
-        bytes += next.weight();
-        taken.push(next);
-    }
-    taken
 }
 
 /// Nobody waits for a store that has stopped.
