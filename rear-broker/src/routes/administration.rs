@@ -20,6 +20,7 @@ use tokio::sync::mpsc;
 use tracing::{error, info};
 
 use super::actions::About;
+use super::list::{Nothing, Query};
 use super::openapi::Problems;
 use crate::answer::{Failure, json, revision_value};
 use crate::broker::Broker;
@@ -61,6 +62,7 @@ fn only_administrators(caller: &Caller) -> Result<(), Failure> {
 pub(super) async fn snapshot(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
 ) -> Result<Response<Body>, Failure> {
     only_administrators(&caller)?;
     let Ok(place) = broker.snapshots.clone().try_acquire_owned() else {
@@ -160,6 +162,7 @@ impl Recovered {
 pub(super) async fn end_recovery(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
     body: Body,
 ) -> Result<Response<Body>, Failure> {
     only_administrators(&caller)?;
@@ -189,6 +192,7 @@ pub(super) struct Confirmed {
 pub(super) async fn confirm_clock(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
 ) -> Result<Response<Body>, Failure> {
     only_administrators(&caller)?;
     let confirming = broker.clone();

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::actions::About;
 use super::addresses::RESERVATIONS;
-use super::list::{Query, address, member, page, page_length, unreadable};
+use super::list::{Nothing, Query, address, member, page, page_length, unreadable};
 use super::named::Named;
 use super::openapi::Problems;
 use crate::answer::{Failure, json};
@@ -181,6 +181,7 @@ fn phase_name(text: &str) -> Result<PhaseName, Failure> {
 pub(super) async fn one(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
     Named(id): Named,
 ) -> Result<Response<Body>, Failure> {
     let id = read_id(&id)?;
@@ -203,6 +204,7 @@ pub(super) async fn one(
 pub(super) async fn activate(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
     Named(id): Named,
 ) -> Result<Response<Body>, Failure> {
     let id = read_id(&id)?;
@@ -221,6 +223,7 @@ pub(super) async fn activate(
 pub(super) async fn renew(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
     Named(id): Named,
     body: Body,
 ) -> Result<Response<Body>, Failure> {
@@ -241,6 +244,7 @@ pub(super) async fn renew(
 pub(super) async fn reject(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
     Named(id): Named,
     body: Body,
 ) -> Result<Response<Body>, Failure> {
@@ -260,6 +264,7 @@ pub(super) async fn reject(
 pub(super) async fn release(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
     Named(id): Named,
 ) -> Result<Response<Body>, Failure> {
     let id = read_id(&id)?;
