@@ -137,8 +137,7 @@ impl IntoResponse for Failure {
 /// The whole of a body, if it is short enough and comes in time.
 pub async fn whole_body(body: Body) -> Result<Bytes, Failure> {
     if body.size_hint().lower() > MAX_BODY_LENGTH as u64 {
-        // Before it is sent, where the client waits for leave (`Expect: 100-continue`): it need not be thrown away, and with
-        // it the connection and perhaps this answer.
+        // Before it is sent, where the client waits for leave (`Expect: 100-continue`).
         return Err(BodyError::TooLarge.into());
     }
     let limited = Limited::new(body, MAX_BODY_LENGTH);

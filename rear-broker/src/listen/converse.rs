@@ -20,6 +20,7 @@ use tokio::time::timeout;
 use tracing::debug;
 
 use super::deadlines::{InFlight, Timed};
+use super::lingering::lingering;
 use super::stopped;
 use super::taking::{Guarded, Takers};
 use crate::limits::{
@@ -56,7 +57,7 @@ pub(super) async fn converse<C, F>(
         // The request is answered when the last byte of the answer is gone.
         let (flight, taking) = (in_flight.begin(), taker.taking.clone());
         let unwelcome = unwelcome.clone();
-        answer(request.map(Body::new)).map(move |response| {
+        answer(lingering(request)).map(move |response| {
             // Another certificate needs another connection. At HTTP/1 a header says so, which HTTP/2 does not have.
             if protocol == Protocol::Http2 && response.status() == StatusCode::UNAUTHORIZED {
                 unwelcome.notify_one();

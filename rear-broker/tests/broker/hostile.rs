@@ -99,6 +99,18 @@ fn a_body_beyond_the_limit_is_refused_however_it_is_sent() {
 }
 
 #[test]
+fn whoever_sends_everything_before_they_listen_sees_their_answer() {
+    let broker = Broker::start();
+    let large = vec![b' '; 8 << 20];
+    for _ in 0..4 {
+        let refused = broker.cluster("paris").call("POST", "/api/v1/reservations", Some(&large));
+        assert_eq!(refused.problem(413), "too-large");
+        let refused = broker.client(None).call("POST", "/api/v1/advertisements", Some(&large));
+        assert_eq!(refused.problem(401), "no-certificate");
+    }
+}
+
+#[test]
 fn slow_heads_and_slow_handshakes_are_cut_off() {
     let broker = Broker::start();
     let mut silent = TcpStream::connect(broker.address).unwrap();
