@@ -26,9 +26,11 @@ struct Lingering {
 /// The same request, with a body whose rest is taken.
 pub(super) fn lingering(request: Request<Incoming>) -> Request<Body> {
     let comes = !request.headers().contains_key(EXPECT);
-    request.map(|body| match hyper::body::Body::is_end_stream(&body) {
-        true => Body::empty(),
-        false => Body::new(Lingering { body: Some(body), comes }),
+    request.map(|body| {
+        if hyper::body::Body::is_end_stream(&body) {
+            return Body::empty();
+        }
+        Body::new(Lingering { body: Some(body), comes })
     })
 }
 
