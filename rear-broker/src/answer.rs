@@ -7,6 +7,7 @@ use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, Response, StatusCode};
 use axum::response::IntoResponse;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Body as _;
 use rear_api::body::{BodyError, Invalid, MAX_BODY_LENGTH};
 use rear_api::problem::{Code, MEDIA_TYPE, Names, Problem};
 use rear_api::revision::{Position, REVISION_HEADER};
@@ -135,6 +136,10 @@ impl IntoResponse for Failure {
 
 /// The whole of a body, if it is short enough and comes in time.
 pub async fn whole_body(body: Body) -> Result<Bytes, Failure> {
+    if body.size_hint().lower() > MAX_BODY_LENGTH as u64 {
+        // Before it is sent, where the client waits for leave (`Expect: 100-continue`).
+        return Err(BodyError::TooLarge.into());
+    }
     let limited = Limited::new(body, MAX_BODY_LENGTH);
     match tokio::time::timeout(BODY_DEADLINE, limited.collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),

@@ -14,7 +14,7 @@ use rustls_pki_types::{CertificateDer, UnixTime};
 use crate::answer::{Failure, whole_body};
 use crate::broker::Broker;
 use crate::freshness;
-use crate::identity::{Administrators, IdentityError, Peer, Validity};
+use crate::identity::{Administrators, IdentityError, Peer, Validity, first_end};
 use crate::tls::Trust;
 
 /// What is known of a connection.
@@ -32,6 +32,8 @@ enum Evidence {
     /// A certificate, held against what counts at the moment.
     Certificate {
         chain: Vec<CertificateDer<'static>>,
+        /// When the first certificate of it ends, in seconds since 1970: with an authority in between, all that it signed.
+        until: i64,
         trust: Arc<Trust>,
         /// The generation of credentials that it was last held against.
         verified: AtomicU64,
@@ -62,6 +64,7 @@ impl Connection {
                 .map(|certificate| Peer::of(certificate, administrators).map(Arc::new)),
             evidence: Evidence::Certificate {
                 chain: chain.iter().map(|certificate| certificate.clone().into_owned()).collect(),
+                until: first_end(chain),
                 trust: trust.clone(),
                 // It was verified by credentials that may have been replaced meanwhile.
                 verified: AtomicU64::new(u64::MAX),
@@ -92,16 +95,16 @@ impl Connection {
             }
             Some(Ok(peer)) => peer,
         };
-        self.evidence.look_again(peer)?;
+        self.evidence.look_again()?;
         Ok(peer)
     }
 }
 
 impl Evidence {
-    fn look_again(&self, peer: &Peer) -> Result<(), Failure> {
-        let Self::Certificate { chain, trust, verified } = self else { return Ok(()) };
+    fn look_again(&self) -> Result<(), Failure> {
+        let Self::Certificate { chain, until, trust, verified } = self else { return Ok(()) };
         let (now, generation) = (UnixTime::now(), trust.generation());
-        let expired = i64::try_from(now.as_secs()).is_ok_and(|now| now > peer.validity.until);
+        let expired = i64::try_from(now.as_secs()).is_ok_and(|now| now > *until);
         if expired || verified.load(Ordering::Acquire) != generation {
             trust.verify(chain, now).map_err(|error| {
                 no_certificate(format!("the client certificate no longer counts: {error}"))
@@ -178,5 +181,72 @@ impl FromRequestParts<Arc<Broker>> for Caller {
         broker.admit(&caller)?;
         freshness::wait(&broker.store, parts).await?;
         Ok(caller)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use axum::response::IntoResponse;
+    use rcgen::{
+        BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose,
+        IsCa, KeyPair, date_time_ymd,
+    };
+
+    use super::*;
+    use crate::tls::Credentials;
+
+    fn named(name: &str) -> CertificateParams {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params
+    }
+
+    /// An authority that ends on the first of January of a year.
+    fn authority(until: i32) -> CertificateParams {
+        let mut params = named(&format!("authority until {until}"));
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.not_after = date_time_ymd(until, 1, 1);
+        params
+    }
+
+    /// What a broker believes that believes this authority.
+    fn trust(folder: &Path, root: &CertifiedIssuer<'_, KeyPair>) -> Arc<Trust> {
+        let key = KeyPair::generate().unwrap();
+        let own = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        let own = own.signed_by(&key, root).unwrap();
+        for (name, pem) in
+            [("tls.crt", own.pem()), ("tls.key", key.serialize_pem()), ("ca.crt", root.pem())]
+        {
+            std::fs::write(folder.join(name), pem).unwrap();
+        }
+        Arc::new(Trust::new(Credentials::read(folder).unwrap()))
+    }
+
+    /// A connection of rome's, which was believed when it was made, with an authority in between that ends with a year.
+    fn connection(between_until: i32) -> Connection {
+        let folder = tempfile::tempdir().unwrap();
+        let key = || KeyPair::generate().unwrap();
+        let root = CertifiedIssuer::self_signed(authority(2099), key()).unwrap();
+        let between = CertifiedIssuer::signed_by(authority(between_until), key(), &root).unwrap();
+        let mut rome = named("rome");
+        rome.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let rome = rome.signed_by(&key(), &between).unwrap();
+        let chain = [rome.der().clone(), between.der().clone()];
+        let trust = trust(folder.path(), &root);
+        let address = ([127, 0, 0, 1], 1).into();
+        let connection = Connection::new(&chain, &Administrators::default(), &trust, address);
+        if let Evidence::Certificate { verified, .. } = &connection.evidence {
+            verified.store(trust.generation(), Ordering::Release);
+        }
+        connection
+    }
+
+    #[test]
+    fn a_certificate_counts_no_longer_than_those_that_vouch_for_it() {
+        assert_eq!(connection(2098).peer().unwrap().id.as_str(), "rome");
+        let refused = connection(2021).peer().unwrap_err().into_response();
+        assert_eq!(refused.status(), 401);
     }
 }

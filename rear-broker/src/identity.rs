@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use rear_api::resources::names::NOBODY;
 use rear_engine::{Actor, ClusterId};
+use rustls_pki_types::CertificateDer;
 use thiserror::Error;
-use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
+use x509_parser::asn1_rs::Tag;
+use x509_parser::prelude::{AttributeTypeAndValue, FromDer, GeneralName, X509Certificate};
 
 /// The organisational unit in a certificate's subject that marks an administrator.
 pub const ADMINISTRATORS: &str = "rear-administrators";
@@ -98,10 +100,19 @@ impl Peer {
     }
 }
 
+/// When the first certificate of a chain ends, in seconds since 1970; what cannot be read has ended.
+pub(crate) fn first_end(chain: &[CertificateDer<'_>]) -> i64 {
+    let end = |certificate: &CertificateDer<'_>| {
+        let read = X509Certificate::from_der(certificate).ok();
+        read.map_or(i64::MIN, |(_, read)| read.validity().not_after.timestamp())
+    };
+    chain.iter().map(end).min().unwrap_or(i64::MAX)
+}
+
 fn common_name(certificate: &X509Certificate<'_>) -> Result<ClusterId, IdentityError> {
     let names: Vec<_> = certificate.subject().iter_common_name().collect();
     let [name] = names[..] else { return Err(IdentityError::CommonNames(names.len())) };
-    let text = name.as_str().map_err(|_| IdentityError::NotAnId)?;
+    let text = text_of(name).ok_or(IdentityError::NotAnId)?;
     if text == NOBODY {
         return Err(IdentityError::Reserved);
     }
@@ -110,7 +121,26 @@ fn common_name(certificate: &X509Certificate<'_>) -> Result<ClusterId, IdentityE
 
 fn is_in_unit(certificate: &X509Certificate<'_>, unit: &str) -> bool {
     let mut units = certificate.subject().iter_organizational_unit();
-    units.any(|found| found.as_str().is_ok_and(|found| found == unit))
+    units.any(|found| text_of(found).is_some_and(|found| found == unit))
+}
+
+/// What a part of a name says, in whichever of the alphabets for names it is written; nothing if it is not text.
+fn text_of(part: &AttributeTypeAndValue<'_>) -> Option<String> {
+    let bytes = part.as_slice();
+    match part.attr_value().tag() {
+        Tag::BmpString => {
+            let (units, []) = bytes.as_chunks() else { return None };
+            String::from_utf16(&units.iter().copied().map(u16::from_be_bytes).collect::<Vec<_>>())
+                .ok()
+        }
+        Tag::UniversalString => {
+            let (units, []) = bytes.as_chunks() else { return None };
+            units.iter().copied().map(|unit| char::from_u32(u32::from_be_bytes(unit))).collect()
+        }
+        // Most of its letters are those of ASCII; no id has others.
+        Tag::TeletexString if bytes.is_ascii() => String::from_utf8(bytes.to_vec()).ok(),
+        _ => part.as_str().ok().map(str::to_owned),
+    }
 }
 
 /// A URI that names a cluster, if there is one, names the same.
@@ -137,4 +167,52 @@ fn named_cluster(uri: &str) -> Option<&str> {
     let (before, id) =
         path.rsplit_once('/').filter(|_| scheme.eq_ignore_ascii_case("spiffe://"))?;
     before.ends_with("/cluster").then_some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::string::{BmpString, PrintableString, TeletexString, UniversalString};
+    use rcgen::{CertificateParams, DistinguishedName, DnType, DnValue, KeyPair};
+
+    use super::*;
+
+    fn peer(name: DnValue, unit: DnValue) -> Result<Peer, IdentityError> {
+        let mut params = CertificateParams::default();
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.distinguished_name.push(DnType::OrganizationalUnitName, unit);
+        let certificate = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+        Peer::of(certificate.der(), &Administrators::default())
+    }
+
+    /// A text in every alphabet that the parts of a name may be written in.
+    fn written(text: &str) -> [DnValue; 5] {
+        [
+            DnValue::Utf8String(text.to_owned()),
+            DnValue::PrintableString(PrintableString::try_from(text).unwrap()),
+            DnValue::BmpString(BmpString::try_from(text).unwrap()),
+            DnValue::UniversalString(UniversalString::try_from(text).unwrap()),
+            DnValue::TeletexString(TeletexString::try_from(text).unwrap()),
+        ]
+    }
+
+    #[test]
+    fn a_name_is_the_same_in_whatever_it_is_written() {
+        for (name, unit) in written("rome-1").into_iter().zip(written(ADMINISTRATORS)) {
+            let peer = peer(name, unit).unwrap();
+            assert_eq!((peer.id.as_str(), peer.administrator), ("rome-1", true));
+        }
+    }
+
+    #[test]
+    fn letters_that_no_id_has_are_refused_in_whatever_they_are_written() {
+        for name in ["Rome", "r\u{43e}me", "rome\0", ""] {
+            for name in [
+                DnValue::BmpString(BmpString::try_from(name).unwrap()),
+                DnValue::UniversalString(UniversalString::try_from(name).unwrap()),
+            ] {
+                assert_eq!(peer(name, "x".into()), Err(IdentityError::NotAnId));
+            }
+        }
+    }
 }

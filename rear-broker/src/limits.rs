@@ -16,6 +16,13 @@ pub const HEADER_DEADLINE: Duration = Duration::from_secs(10);
 /// For a whole body: 1 MiB in this time is slower than any link that agents use.
 pub const BODY_DEADLINE: Duration = Duration::from_secs(20);
 
+/// So much more of a body is taken and thrown away after its answer, for clients that read no answer before they have sent all: a body
+/// that is too long by mistake.
+pub const MAX_LEFT_OVER: usize = 16 * rear_api::body::MAX_BODY_LENGTH;
+
+/// Whoever pauses so long in the middle of such a body waits for the answer, or is gone.
+pub const LEFT_OVER_PAUSE: Duration = Duration::from_secs(1);
+
 /// A connection on which nothing is asked for so long is closed.
 pub const IDLE_DEADLINE: Duration = Duration::from_mins(3);
 

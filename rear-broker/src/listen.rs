@@ -2,6 +2,7 @@
 
 mod converse;
 mod deadlines;
+mod lingering;
 mod places;
 mod plain;
 mod taking;

@@ -16,11 +16,13 @@ mod reservations;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::http::Uri;
 use axum::routing::{get, post};
 use rear_api::problem::{Code, Problem};
 
 use crate::answer::Failure;
 use crate::broker::Broker;
+use crate::caller::Caller;
 use addresses::{
     ACTIVATE, ADVERTISEMENT, ADVERTISEMENTS, CONFIRM_CLOCK, END_RECOVERY, EVENTS, HEALTHZ,
     INSTRUCTIONS, OPENAPI, READYZ, REJECT, RENEW, RESERVATION, RESERVATIONS, SNAPSHOT,
@@ -64,10 +66,16 @@ pub fn probes(broker: Arc<Broker>) -> Router {
         .with_state(broker)
 }
 
-async fn nothing() -> Failure {
+/// Also where there is nothing, nobody is answered who has no certificate that counts.
+async fn nothing(_caller: Caller) -> Failure {
     Failure::not_found(Code::NotFound)
 }
 
-async fn no_such_method() -> Failure {
-    Problem::new(Code::MethodNotAllowed, Code::MethodNotAllowed.title()).into()
+async fn no_such_method(uri: Uri, caller: Result<Caller, Failure>) -> Failure {
+    match caller {
+        Err(refused) if !matches!(uri.path(), HEALTHZ | READYZ) => refused,
+        Ok(_) | Err(_) => {
+            Problem::new(Code::MethodNotAllowed, Code::MethodNotAllowed.title()).into()
+        }
+    }
 }

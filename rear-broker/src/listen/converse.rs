@@ -8,18 +8,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{Request, Response};
+use axum::http::{Request, Response, StatusCode};
 use futures::FutureExt;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 use tracing::debug;
 
 use super::deadlines::{InFlight, Timed};
+use super::lingering::lingering;
 use super::stopped;
 use super::taking::{Guarded, Takers};
 use crate::limits::{
@@ -34,7 +35,8 @@ pub(super) enum Protocol {
     Http2,
 }
 
-/// Answers whatever is asked on a connection until it ends, is too old, does not take its answers, or it is time to stop.
+/// Answers whatever is asked on a connection until it ends, is too old, does not take its answers, belongs to nobody that counts,
+/// or it is time to stop.
 pub(super) async fn converse<C, F>(
     connection: C,
     protocol: Protocol,
@@ -49,11 +51,17 @@ pub(super) async fn converse<C, F>(
     let in_flight = InFlight::default();
     let taker = takers.join();
     let has_heads = protocol == Protocol::Http1;
+    let unwelcome = Arc::<Notify>::default();
     let stream = TokioIo::new(Timed::new(connection, in_flight.clone(), has_heads));
     let service = service_fn(|request: Request<Incoming>| {
         // The request is answered when the last byte of the answer is gone.
         let (flight, taking) = (in_flight.begin(), taker.taking.clone());
-        answer(request.map(Body::new)).map(move |response| {
+        let unwelcome = unwelcome.clone();
+        answer(lingering(request)).map(move |response| {
+            // Another certificate needs another connection. At HTTP/1 a header says so, which HTTP/2 does not have.
+            if protocol == Protocol::Http2 && response.status() == StatusCode::UNAUTHORIZED {
+                unwelcome.notify_one();
+            }
             Ok::<_, Infallible>(response.map(|body| Guarded::new(body, taking, flight)))
         })
     });
@@ -64,6 +72,7 @@ pub(super) async fn converse<C, F>(
         ended = serving.as_mut() => Some(ended),
         () = taker.taking.over() => return debug!(%address, "answers were not taken"),
         () = too_old => None,
+        () = unwelcome.notified() => None,
         () = stopped(&mut stopping) => None,
     };
     let ended = if let Some(ended) = ended {

@@ -1,6 +1,8 @@
 //! What requests do, in one word each: for the audit log and the metrics.
 
+use axum::extract::Query;
 use axum::http::{Method, StatusCode, Uri};
+use serde::Deserialize;
 
 /// Something that may change the ledger or hands it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +44,7 @@ impl Action {
             ("POST", "clock/confirm") => Self::ConfirmClock,
             _ => return None,
         };
-        let explains = action == Self::Reserve && uri.query().is_some_and(is_dry_run);
+        let explains = action == Self::Reserve && uri.query().is_some() && is_dry_run(uri);
         (!explains).then_some(action)
     }
 
@@ -81,6 +83,34 @@ impl Action {
     }
 }
 
-fn is_dry_run(query: &str) -> bool {
-    query.split('&').any(|member| member == "dryRun=true")
+/// What the route reads from the query to know whether it only explains.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Explains {
+    #[serde(default)]
+    dry_run: String,
+}
+
+/// As the route reads it: `%74rue` is the same word.
+fn is_dry_run(uri: &Uri) -> bool {
+    Query::<Explains>::try_from_uri(uri).is_ok_and(|Query(asked)| asked.dry_run == "true")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_explanation_changes_nothing_however_it_is_asked_for() {
+        let of = |query: &str| {
+            let uri = format!("/api/v1/reservations{query}").parse().unwrap();
+            Action::of(&Method::POST, "/api/v1/reservations", &uri)
+        };
+        for explains in ["?dryRun=true", "?dryRun=%74rue", "?consistency=local&dryR%75n=true"] {
+            assert_eq!(of(explains), None, "{explains}");
+        }
+        for reserves in ["", "?", "?dryRun=false", "?dryrun=true", "?dryRun=true&dryRun=true"] {
+            assert_eq!(of(reserves), Some(Action::Reserve), "{reserves}");
+        }
+    }
 }

@@ -7,11 +7,11 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderValue, Response, StatusCode};
+use axum::http::{HeaderValue, Method, Response, StatusCode};
 use rear_api::body::read;
 use rear_api::moment;
 use rear_api::problem::{Code, Problem};
-use rear_api::revision::REVISION_HEADER;
+use rear_api::revision::{Position, REVISION_HEADER};
 use rear_engine::{ClusterId, Command};
 use rear_store::backup;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,7 @@ use tokio::sync::mpsc;
 use tracing::{error, info};
 
 use super::actions::About;
+use super::list::{Nothing, Query};
 use super::openapi::Problems;
 use crate::answer::{Failure, json, revision_value};
 use crate::broker::Broker;
@@ -61,8 +62,14 @@ fn only_administrators(caller: &Caller) -> Result<(), Failure> {
 pub(super) async fn snapshot(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
+    method: Method,
 ) -> Result<Response<Body>, Failure> {
     only_administrators(&caller)?;
+    if method == Method::HEAD {
+        // Nobody would take it.
+        return Ok(handed_out(Body::empty(), broker.store.view().position()));
+    }
     let Ok(place) = broker.snapshots.clone().try_acquire_owned() else {
         let problem = Problem::new(Code::TooMany, "too many snapshots are being saved");
         return Err(Failure::later(problem, SNAPSHOT_LATER));
@@ -92,11 +99,15 @@ pub(super) async fn snapshot(
         let piece = waiting.recv().await?;
         Some((piece, waiting))
     });
-    let mut response = Response::new(Body::from_stream(body));
+    Ok(handed_out(Body::from_stream(body), position))
+}
+
+fn handed_out(body: Body, position: Position) -> Response<Body> {
+    let mut response = Response::new(body);
     let kind = HeaderValue::from_static("application/octet-stream");
     response.headers_mut().insert(CONTENT_TYPE, kind);
     response.headers_mut().insert(REVISION_HEADER, revision_value(position));
-    Ok(response)
+    response
 }
 
 /// Sends what is written to it.
@@ -160,6 +171,7 @@ impl Recovered {
 pub(super) async fn end_recovery(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
     body: Body,
 ) -> Result<Response<Body>, Failure> {
     only_administrators(&caller)?;
@@ -189,6 +201,7 @@ pub(super) struct Confirmed {
 pub(super) async fn confirm_clock(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
 ) -> Result<Response<Body>, Failure> {
     only_administrators(&caller)?;
     let confirming = broker.clone();

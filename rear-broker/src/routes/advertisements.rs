@@ -14,7 +14,7 @@ use rear_store::View;
 use serde::{Deserialize, Serialize};
 
 use super::addresses::ADVERTISEMENTS;
-use super::list::{Query, address, member, page, page_length};
+use super::list::{Nothing, Query, address, member, page, page_length};
 use super::named::Named;
 use super::openapi::Problems;
 use crate::answer::{Failure, json};
@@ -44,6 +44,7 @@ pub(super) struct ListQuery {
 pub(super) async fn publish(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
     body: Body,
 ) -> Result<Response<Body>, Failure> {
     let request: AdvertisementRequest = read(&caller.whole_body(body).await?)?;
@@ -99,6 +100,7 @@ pub(super) async fn list(
 pub(super) async fn one(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
     Named(id): Named,
 ) -> Result<Response<Body>, Failure> {
     let id = visible(&caller, &id)?;
@@ -125,6 +127,7 @@ pub(super) struct Forgotten {
 pub(super) async fn forget(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
     Named(id): Named,
 ) -> Result<Response<Body>, Failure> {
     let cluster = visible(&caller, &id)?;

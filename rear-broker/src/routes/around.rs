@@ -155,7 +155,7 @@ fn finish(broker: &Broker, asked: &Asked, mut response: Response) -> Response {
     }
     freshness::mark(&broker.store, headers);
     if status == StatusCode::UNAUTHORIZED {
-        // Another certificate needs another connection.
+        // Another certificate needs another connection. HTTP/2 has no such header: there `converse` ends it.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     if let Ok(id) = HeaderValue::try_from(&asked.id) {

@@ -20,7 +20,7 @@ use rear_store::{FeedError, News, View};
 use tokio::time::sleep;
 
 use super::advertisements::shown;
-use super::list::unreadable;
+use super::list::{Nothing, Query, unreadable};
 use super::openapi::Problems;
 use crate::answer::{Failure, SOON, revision_value};
 use crate::broker::Broker;
@@ -52,6 +52,7 @@ const STRETCH: usize = 256;
 pub(super) async fn stream(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
     Extension(connection): Extension<Arc<Connection>>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Failure> {

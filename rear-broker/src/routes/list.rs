@@ -10,8 +10,8 @@ use rear_api::page::{MAX_PAGE, next_link};
 use rear_api::problem::{Code, Problem};
 use rear_store::Position;
 use rear_store::view::{Cursor, CursorError};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::answer::{Failure, json};
 
@@ -27,6 +27,11 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
         Ok(Self(query.0))
     }
 }
+
+/// The query of an address that has none: whoever adds `dryRun=true` to a release must not be taken at half their word.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
 
 /// A member of a query that cannot be read.
 pub(super) fn unreadable(detail: impl Into<String>) -> Failure {

@@ -8,6 +8,7 @@ use rear_api::problem::{Code, MEDIA_TYPE, Problem};
 use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, OpenApi};
 
+use super::list::{Nothing, Query};
 use super::{administration, advertisements, events, health, instructions, reservations};
 use crate::caller::Caller;
 
@@ -75,7 +76,7 @@ pub fn document() -> Document {
     operation_id = "describe",
     responses((status = 200, body = Object, description = "This document"), Problems)
 )]
-pub(super) async fn serve(_caller: Caller) -> Json<&'static Document> {
+pub(super) async fn serve(_caller: Caller, _: Query<Nothing>) -> Json<&'static Document> {
     static DOCUMENT: LazyLock<Document> = LazyLock::new(document);
     Json(&DOCUMENT)
 }

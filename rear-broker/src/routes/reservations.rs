@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
+use axum::response::IntoResponse;
 use rear_api::body::read;
 use rear_api::dry_run::DryRun;
 use rear_api::problem::{Code, Problem};
@@ -17,7 +18,7 @@ use uuid::Uuid;
 
 use super::actions::About;
 use super::addresses::RESERVATIONS;
-use super::list::{Query, address, member, page, page_length, unreadable};
+use super::list::{Nothing, Query, address, member, page, page_length, unreadable};
 use super::named::Named;
 use super::openapi::Problems;
 use crate::answer::{Failure, json};
@@ -82,7 +83,16 @@ pub(super) async fn reserve(
         let detail = "only an administrator may ask on behalf of another cluster";
         return Err(Problem::new(Code::OtherCluster, detail).into());
     }
-    if explain { explanation(&broker, &ask) } else { lock(&broker, &caller, ask, key).await }
+    if explain {
+        return explanation(&broker, &ask);
+    }
+    let on_behalf_of = (ask.requester() != caller.id()).then(|| ask.requester().to_string());
+    let locked = lock(&broker, &caller, ask, key).await;
+    let object = locked.as_ref().ok().map(|(_, id)| id.to_string());
+    // The audit log tells for whom it was also if it is refused.
+    let mut response = locked.map(|(response, _)| response).into_response();
+    response.extensions_mut().insert(About { object, on_behalf_of });
+    Ok(response)
 }
 
 fn explanation(broker: &Broker, ask: &Ask) -> Result<Response<Body>, Failure> {
@@ -97,23 +107,18 @@ async fn lock(
     caller: &Caller,
     ask: Ask,
     key: Option<IdempotencyKey>,
-) -> Result<Response<Body>, Failure> {
+) -> Result<(Response<Body>, ReservationId), Failure> {
     // Ids grow with time, so that new rows are beside each other on the disk.
     let id = ReservationId::from_bits(Uuid::now_v7().as_u128());
     let command = Command::Reserve { id, ask: Box::new(ask), key, by: caller.actor() };
     let answer = broker.submit(command).await?;
     let reservation = answer.reservation.as_ref().ok_or_else(unknown)?;
     let mut response = json(StatusCode::CREATED, &Reservation::from(reservation), answer.position);
-    let requester = reservation.requester();
-    response.extensions_mut().insert(About {
-        object: Some(reservation.id.to_string()),
-        on_behalf_of: (requester != caller.id()).then(|| requester.to_string()),
-    });
     let location = format!("{RESERVATIONS}/{}", reservation.id);
     if let Ok(location) = HeaderValue::try_from(location) {
         response.headers_mut().insert(LOCATION, location);
     }
-    Ok(response)
+    Ok((response, reservation.id))
 }
 
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Failure> {
@@ -181,6 +186,7 @@ fn phase_name(text: &str) -> Result<PhaseName, Failure> {
 pub(super) async fn one(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
     Named(id): Named,
 ) -> Result<Response<Body>, Failure> {
     let id = read_id(&id)?;
@@ -203,6 +209,7 @@ pub(super) async fn one(
 pub(super) async fn activate(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
     Named(id): Named,
 ) -> Result<Response<Body>, Failure> {
     let id = read_id(&id)?;
@@ -221,6 +228,7 @@ pub(super) async fn activate(
 pub(super) async fn renew(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
     Named(id): Named,
     body: Body,
 ) -> Result<Response<Body>, Failure> {
@@ -241,6 +249,7 @@ pub(super) async fn renew(
 pub(super) async fn reject(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
     Named(id): Named,
     body: Body,
 ) -> Result<Response<Body>, Failure> {
@@ -260,6 +269,7 @@ pub(super) async fn reject(
 pub(super) async fn release(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
+    _: Query<Nothing>,
     Named(id): Named,
 ) -> Result<Response<Body>, Failure> {
     let id = read_id(&id)?;

@@ -21,8 +21,12 @@ fn what_is_for_administrators_is_refused_to_clusters() {
         operator.post("/api/v1/recovery/end", &one).expect(200),
         json!({"clusterID": "rome", "all": false})
     );
+    let mut looking = operator.connect().unwrap();
+    looking.send(b"HEAD /api/v1/snapshot HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    assert_eq!(looking.head().unwrap().0, 200);
     let confirmed = operator.call("POST", "/api/v1/clock/confirm", None).expect(200);
     assert!(confirmed["time"].as_str().unwrap().starts_with("20"), "{confirmed}");
+    assert!(!broker.log().contains("a snapshot was not saved"), "{}", broker.log());
 }
 
 #[test]
@@ -36,6 +40,7 @@ fn the_recovery_of_everyone_is_ended_only_by_saying_so() {
         json!({"all": true, "clusterID": "rome"}),
         json!({"cluster": "rome"}),
         json!({"clusterID": "Rome"}),
+        json!([null, true]),
     ] {
         assert_eq!(end(&body).problem(422), "invalid", "{body}");
     }

@@ -74,6 +74,12 @@ fn a_body_beyond_the_limit_is_refused_however_it_is_sent() {
     let large = vec![b' '; (1 << 20) + 1];
     let answer = paris.call("POST", "/api/v1/reservations", Some(&large));
     assert_eq!(answer.problem(413), "too-large");
+    // Whoever asks first is not invited to send it.
+    let mut connection = paris.connect().unwrap();
+    let expecting =
+        [("Expect", "100-continue"), ("Content-Length", "1048577"), ("Connection", "close")];
+    let answer = connection.call("POST", "/api/v1/reservations", &expecting, None).unwrap();
+    assert_eq!(answer.problem(413), "too-large");
     let mut connection = paris.connect().unwrap();
     connection
         .send(
@@ -89,6 +95,18 @@ fn a_body_beyond_the_limit_is_refused_however_it_is_sent() {
     }
     if let Ok(answer) = connection.answer() {
         assert_eq!(answer.problem(413), "too-large");
+    }
+}
+
+#[test]
+fn whoever_sends_everything_before_they_listen_sees_their_answer() {
+    let broker = Broker::start();
+    let large = vec![b' '; 8 << 20];
+    for _ in 0..4 {
+        let refused = broker.cluster("paris").call("POST", "/api/v1/reservations", Some(&large));
+        assert_eq!(refused.problem(413), "too-large");
+        let refused = broker.client(None).call("POST", "/api/v1/advertisements", Some(&large));
+        assert_eq!(refused.problem(401), "no-certificate");
     }
 }
 

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Answer, Client};
+use super::client::{Answer, Client, Connection};
+use super::hostile::frame;
 use super::pki::{Authority, Identity, LONG_AGO, Subject};
 use super::process::Broker;
 use super::tools::{advertise, advertisement, id_of, request, reserve};
@@ -52,8 +53,15 @@ fn without_a_certificate_nothing_but_the_health_is_answered() {
     for route in routes(&id) {
         assert_eq!(call(&nobody, &route).problem(401), "no-certificate", "{route:?}");
     }
+    // Nor is it said what there is, and what can be done with it.
+    for (method, path) in
+        [("GET", "/api/v1/nothing"), ("GET", "/"), ("PUT", "/api/v1/reservations")]
+    {
+        assert_eq!(nobody.call(method, path, None).problem(401), "no-certificate", "{path}");
+    }
     assert_eq!(nobody.get("/healthz").status, 200);
     assert_eq!(nobody.get("/readyz").status, 200);
+    assert_eq!(nobody.call("PUT", "/healthz", None).problem(405), "method-not-allowed");
 }
 
 #[test]
@@ -188,6 +196,44 @@ fn a_revoked_certificate_ends_open_connections_and_streams_too() {
     // The stream ends with its next sign of life, and others are not disturbed.
     while stream.chunk().is_ok_and(|chunk| !chunk.is_empty()) {}
     assert_eq!(broker.cluster("rome").get("/api/v1/instructions").status, 200);
+}
+
+#[test]
+fn whoever_is_refused_for_a_certificate_is_told_to_come_on_another_connection_also_at_http_2() {
+    const HEADERS: u8 = 1;
+    const SETTINGS: u8 = 4;
+    const PING: u8 = 6;
+    const GO_AWAY: u8 = 7;
+    let (broker, _) = lending();
+    let identity = broker.authority.cluster("rome");
+    let mut open = broker.client(Some(&identity)).speaking(b"h2").connect().unwrap();
+    // GET https://x/api/v1/instructions in few bytes.
+    let ask = b"\x82\x04\x14/api/v1/instructions\x87\x41\x01x";
+    let beginning = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &frame(SETTINGS, 0, 0, &[])[..]].concat();
+    open.send(&beginning).unwrap();
+    let mut goes_away = false;
+    let mut stream = 1;
+    // The status of an answer is its first header: 0x88 is 200.
+    let mut is_answered = |open: &mut Connection| {
+        open.send(&frame(HEADERS, 5, stream, ask)).unwrap();
+        stream += 2;
+        loop {
+            match open.frame().unwrap() {
+                (HEADERS, _, headers) => break headers[0] == 0x88,
+                (GO_AWAY, ..) => goes_away = true,
+                _ => {}
+            }
+        }
+    };
+    assert!(is_answered(&mut open));
+    revoke(&broker, &identity);
+    while is_answered(&mut open) {}
+    // At once, and not when it does not answer whether it lives.
+    while !goes_away {
+        let (kind, ..) = open.frame().unwrap();
+        assert_ne!(kind, PING, "the connection stays open");
+        goes_away = kind == GO_AWAY;
+    }
 }
 
 #[test]

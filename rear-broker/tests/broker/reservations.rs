@@ -319,6 +319,39 @@ fn a_dry_run_is_refused_where_the_request_would_be() {
 }
 
 #[test]
+fn a_query_that_is_not_known_is_refused_before_anything_is_done() {
+    let broker = Broker::start();
+    let (operator, rome, paris) =
+        (broker.administrator(), broker.cluster("rome"), broker.cluster("paris"));
+    advertise(&rome, "rome", "8", "16Gi");
+    let path = format!("/api/v1/reservations/{}", id_of(&reserve(&paris, "1", "1Gi")));
+    let refused = |answer: super::client::Answer| assert_eq!(answer.problem(400), "unreadable");
+    // Whoever writes this does not want it to be done.
+    refused(paris.delete(&format!("{path}?dryRun=true")));
+    refused(paris.call("POST", &format!("{path}/activate?dryRun=true"), None));
+    refused(rome.post(&format!("{path}/reject?dryRun=true"), &json!({"reason": "full"})));
+    refused(operator.delete("/api/v1/advertisements/rome?dryRun=true"));
+    refused(operator.post("/api/v1/recovery/end?dryRun=true", &json!({"all": true})));
+    refused(paris.get(&format!("{path}?fields=id")));
+    // Some clients of event streams send it so, and would miss what happened since.
+    refused(paris.get("/api/v1/events?lastEventId=1.1-0"));
+    let kept = paris.get(&format!("{path}?consistency=linearizable")).expect(200);
+    assert_eq!(kept["status"]["phase"], "Reserved");
+    assert_eq!(paris.delete(&format!("{path}?")).expect(200)["status"]["phase"], "Released");
+}
+
+#[test]
+fn a_method_that_is_not_there_is_told_which_are() {
+    let broker = Broker::start();
+    let paris = broker.cluster("paris");
+    let refused = paris.call("PUT", "/api/v1/reservations", None);
+    assert_eq!(refused.problem(405), "method-not-allowed");
+    let mut allowed: Vec<&str> = refused.header("allow").unwrap().split(',').collect();
+    allowed.sort_unstable();
+    assert_eq!(allowed, ["GET", "HEAD", "POST"]);
+}
+
+#[test]
 fn a_limit_is_a_number_that_a_link_can_repeat() {
     let broker = Broker::start();
     let paris = broker.cluster("paris");
