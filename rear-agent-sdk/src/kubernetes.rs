@@ -29,10 +29,11 @@ mod sides;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::{DeserializeGuard, ObjectMeta};
 use kube::{Api, Client, Config};
 use rear_api::reservation::Reservation as Body;
 use rear_api::resources::{ClusterAdvertisement, Reservation};
@@ -45,6 +46,7 @@ use crate::communicator::{
     Timestamp, Wait,
 };
 use crate::error::Error;
+use crate::unreadable::Unreadable;
 use mirror::{Contents, Mirror};
 use presence::Presence;
 
@@ -64,6 +66,7 @@ pub struct KubernetesCommunicator {
     closed: watch::Sender<bool>,
     /// The last level of each side that was answered.
     served: Mutex<BTreeMap<&'static str, (Position, Vec<Body>)>>,
+    unreadable: Arc<Unreadable>,
 }
 
 impl KubernetesCommunicator {
@@ -97,11 +100,27 @@ impl KubernetesCommunicator {
             mirror: OnceCell::new(),
             closed: watch::Sender::new(false),
             served: Mutex::default(),
+            unreadable: Arc::default(),
         })
     }
 
     fn reservations_api(&self) -> Api<Reservation> {
         Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// All reservations in the namespace at this moment, and of those that cannot be read what every object has.
+    async fn all_reservations(&self) -> Result<(Vec<Reservation>, Vec<ObjectMeta>), Error> {
+        let api: Api<DeserializeGuard<Reservation>> =
+            Api::namespaced(self.client.clone(), &self.namespace);
+        let listed = api.list(&kube::api::ListParams::default()).await.map_err(failure::of_kube)?;
+        let (mut read, mut unread) = (Vec::new(), Vec::new());
+        for object in listed.items {
+            match self.unreadable.read(object) {
+                Ok(object) => read.push(object),
+                Err(meta) => unread.push(*meta),
+            }
+        }
+        Ok((read, unread))
     }
 
     fn advertisements_api(&self) -> Api<ClusterAdvertisement> {
@@ -116,7 +135,7 @@ impl KubernetesCommunicator {
     }
 
     async fn contents(&self) -> watch::Receiver<Contents> {
-        let start = || async { Mirror::start(&self.client, &self.namespace) };
+        let start = || async { Mirror::start(&self.client, &self.namespace, &self.unreadable) };
         self.mirror.get_or_init(start).await.contents()
     }
 
@@ -168,8 +187,7 @@ impl KubernetesCommunicator {
     async fn level(&self, role: Role) -> Result<Level, Error> {
         let presence = self.presence().await?;
         let namespace = presence.namespace;
-        let listed = self.reservations_api().list(&kube::api::ListParams::default()).await;
-        let all = listed.map_err(failure::of_kube)?.items;
+        let (all, unread) = self.all_reservations().await?;
         let marks = all.iter().filter_map(operations::mark_of);
         let newest = marks.chain([presence.position]).max().unwrap_or(presence.position);
         let concerned =
@@ -183,7 +201,8 @@ impl KubernetesCommunicator {
             if before.incarnation == newest.incarnation { before.max(newest) } else { newest }
         });
         served.insert(role.name(), (position, instructions.clone()));
-        Ok(Level::new(instructions, Some(position)))
+        let unread = unread.iter().flat_map(sides::ids_of).collect();
+        Ok(Level::new(instructions, Some(position)).without_word_on(unread))
     }
 
     /// The same, once it is another one than the caller knows, or the time is over.

@@ -69,7 +69,8 @@
 //!
 //! - `http` (on unless it is turned off): the transport over HTTPS. Without it, neither TLS nor an HTTP client is built.
 //! - `kubernetes`: the transport over custom resources on a broker cluster.
-//! - `daemon`: what the broker and the agent have in common as daemons: addresses of listeners, leader election.
+//! - `daemon`: what the broker and the agent have in common as daemons: addresses of listeners, leader election, objects that
+//!   cannot be read.
 //! - `testing`: a communicator that answers from a script, and the contract suite that every transport passes.
 
 pub mod agent;
@@ -88,6 +89,8 @@ pub mod kubernetes;
 mod recovery;
 #[cfg(feature = "testing")]
 pub mod testing;
+#[cfg(any(feature = "daemon", feature = "kubernetes"))]
+pub mod unreadable;
 mod watch;
 
 pub use agent::{Agent, Schedule};

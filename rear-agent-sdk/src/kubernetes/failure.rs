@@ -11,6 +11,7 @@ use crate::error::{Error, Refused};
 pub(super) fn of_kube(error: kube::Error) -> Error {
     match error {
         kube::Error::Api(status) => of_status(&status),
+        kube::Error::SerdeError(error) => Error::Garbage { detail: error.to_string() },
         other => Error::Unreachable { source: other.into() },
     }
 }

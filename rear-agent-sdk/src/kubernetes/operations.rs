@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kube::ResourceExt;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use rear_api::moment;
 use rear_api::problem::Code;
 use rear_api::reservation::{PhaseName, Reservation as Body};
@@ -191,9 +191,9 @@ impl KubernetesCommunicator {
     /// All of a role.
     pub(super) async fn list(&self, role: Role) -> Result<Vec<Body>, Error> {
         let namespace = self.presence().await?.namespace;
-        let all = self.reservations_api().list(&ListParams::default()).await.map_err(of_kube)?;
+        let (all, _) = self.all_reservations().await?;
         let concerned =
-            all.items.iter().filter(|object| concerns(object, &self.cluster, role, namespace));
+            all.iter().filter(|object| concerns(object, &self.cluster, role, namespace));
         let shown = concerned.filter_map(|object| shown(object, &self.cluster, role));
         Ok(shown.filter(|body| !body.target_cluster_id.is_empty()).collect())
     }
@@ -211,7 +211,7 @@ impl KubernetesCommunicator {
                 return Ok((object, role));
             }
         }
-        let all = api.list(&ListParams::default()).await.map_err(of_kube)?.items;
+        let (all, _) = self.all_reservations().await?;
         let named = all.into_iter().find(|object| {
             let status = object.status.as_ref();
             status.is_some_and(|status| status.reservation_id.as_deref() == Some(id))

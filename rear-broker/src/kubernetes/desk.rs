@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use super::advertisement::{Answered, Hearing, cluster_of};
 use super::queue::{Key, Queue};
-use super::reservation::{Answer, Answers, Seen, Wish, id_of};
+use super::reservation::{Answer, Answers, Seen, Wish, id_of, id_of_wish};
 use super::shelf::{Place, Shelf};
 use super::speakers::Speakers;
 use crate::audit::Record;
@@ -63,9 +63,9 @@ impl Desk {
     ) -> Self {
         let mirror = Mirror {
             speakers: Speakers::new(shared),
-            namespaces: Shelf::new(|namespace| Some(namespace.name_any())),
-            advertisements: Shelf::new(cluster_of),
-            reservations: Shelf::new(id_of),
+            namespaces: Shelf::new(|namespace| Some(namespace.name_any()), |_| None),
+            advertisements: Shelf::new(cluster_of, |_| None),
+            reservations: Shelf::new(id_of, id_of_wish),
         };
         Self {
             client,

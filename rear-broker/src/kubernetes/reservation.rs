@@ -9,6 +9,7 @@ mod tests;
 
 use kube::Api;
 use kube::api::ListParams;
+use kube::core::DeserializeGuard;
 use kube::runtime::watcher::Event;
 use rear_api::dry_run::DryRun;
 use rear_api::problem::{Code, Problem};
@@ -26,7 +27,7 @@ use crate::freshness::catch_up;
 use decide::{Next, Write, decide};
 use seen::Sighting;
 
-pub(super) use seen::{Answer, Answers, Seen, Wish, id_of, was_made_as_resource};
+pub(super) use seen::{Answer, Answers, Seen, Wish, id_of, id_of_wish, was_made_as_resource};
 
 /// A reservation has few wishes at once: more steps than this are a mistake.
 const MAX_STEPS: usize = 12;
@@ -39,6 +40,10 @@ pub(super) async fn reconcile(
 ) -> Result<Left, TryAgain> {
     let (mut heard, mut caught_up, mut looked_for) = (false, false, false);
     for _ in 0..MAX_STEPS {
+        if desk.mirror().reservations.is_aside(&id) {
+            // What it wants is not known: nothing is done about it, and above all it is not given back.
+            return Ok(Left::Nothing);
+        }
         let seen = observe(desk, id);
         if !caught_up && seen.is_behind() {
             caught_up = true;
@@ -82,9 +87,14 @@ fn is_shared(desk: &Desk) -> bool {
 /// Looks whether the API server has an object of a reservation, whatever the watch has told: one that is only missing here
 /// is not to be given back.
 async fn look_for(desk: &Desk, id: ReservationId) -> Result<(), TryAgain> {
-    let all = Api::<Object>::all(desk.client.clone()).list(&ListParams::default()).await?;
+    let api = Api::<DeserializeGuard<Object>>::all(desk.client.clone());
+    let all = api.list(&ListParams::default()).await?;
     let mut mirror = desk.mirror();
-    for object in all.items.into_iter().filter(|object| id_of(object) == Some(id)) {
+    let is_it = |object: &DeserializeGuard<Object>| match &object.0 {
+        Ok(object) => id_of(object) == Some(id),
+        Err(invalid) => id_of_wish(&invalid.metadata) == Some(id),
+    };
+    for object in all.items.into_iter().filter(is_it) {
         mirror.reservations.take(Event::Apply(object));
     }
     Ok(())

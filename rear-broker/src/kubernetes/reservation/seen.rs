@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kube::ResourceExt;
+use kube::core::ObjectMeta;
 use rear_api::resources::names::{PROVIDERS_VIEW, REQUESTERS_VIEW, VIEW_LABEL};
 use rear_api::resources::{Mark, Reservation as Object};
 use rear_engine::{Reservation, ReservationId, Timestamp};
@@ -76,9 +76,10 @@ pub(crate) struct Answer {
 }
 
 /// What an object is.
-pub(crate) fn kind_of(object: &Object) -> Kind {
-    let is_named = object.name_any().parse::<ReservationId>().is_ok();
-    match object.labels().get(VIEW_LABEL).map(String::as_str) {
+fn kind_of(meta: &ObjectMeta) -> Kind {
+    let is_named = named_id(meta).is_some();
+    let view = meta.labels.as_ref().and_then(|labels| labels.get(VIEW_LABEL));
+    match view.map(String::as_str) {
         Some(REQUESTERS_VIEW) if is_named => Kind::RequestersView,
         Some(PROVIDERS_VIEW) if is_named => Kind::ProvidersView,
         _ => Kind::Original,
@@ -87,13 +88,20 @@ pub(crate) fn kind_of(object: &Object) -> Kind {
 
 /// The reservation that an object is about: a view says so by its name, a wish has the id that Kubernetes gave it.
 pub(crate) fn id_of(object: &Object) -> Option<ReservationId> {
-    match kind_of(object) {
-        Kind::Original => {
-            let uid = uuid::Uuid::parse_str(object.metadata.uid.as_deref()?).ok()?;
-            Some(ReservationId::from_bits(uid.as_u128()))
-        }
-        Kind::RequestersView | Kind::ProvidersView => object.name_any().parse().ok(),
+    match kind_of(&object.metadata) {
+        Kind::Original => id_of_wish(&object.metadata),
+        Kind::RequestersView | Kind::ProvidersView => named_id(&object.metadata),
     }
+}
+
+/// The reservation that an object is the wish for, whatever else can be read of it.
+pub(crate) fn id_of_wish(meta: &ObjectMeta) -> Option<ReservationId> {
+    let uid = meta.uid.as_deref().filter(|_| kind_of(meta) == Kind::Original)?;
+    Some(ReservationId::from_bits(uuid::Uuid::parse_str(uid).ok()?.as_u128()))
+}
+
+fn named_id(meta: &ObjectMeta) -> Option<ReservationId> {
+    meta.name.as_deref()?.parse().ok()
 }
 
 /// The key under which a wish is asked, which says that it is one.
@@ -109,7 +117,7 @@ pub(crate) fn was_made_as_resource(record: &Reservation) -> bool {
 
 impl Sighting {
     pub(crate) fn kind(&self) -> Kind {
-        kind_of(&self.object)
+        kind_of(&self.object.metadata)
     }
 
     /// Whether someone has deleted it.
