@@ -25,9 +25,9 @@ use super::queue::{Left, Turn};
 use super::steps::step;
 use crate::freshness::catch_up;
 use decide::{Next, Write, decide};
-use seen::Sighting;
-
-pub(super) use seen::{Answer, Answers, Seen, Wish, id_of, id_of_wish, was_made_as_resource};
+pub(super) use seen::{
+    Answer, Answers, Seen, Sighting, Wish, id_of, id_of_wish, was_made_as_resource,
+};
 
 /// A reservation has few wishes at once: more steps than this are a mistake.
 const MAX_STEPS: usize = 12;
@@ -65,7 +65,12 @@ pub(super) async fn reconcile(
             }
             Next::Explain(ask) => desk.answered(id, Wish::Explain, explain(desk, &ask)),
             Next::Submit(wish, command) => {
-                let Some(refusal) = submit(desk, &seen, &wish, *command).await? else { continue };
+                let Some(refusal) = submit(desk, &seen, &wish, *command).await? else {
+                    if matches!(wish, Wish::Renew(_)) {
+                        desk.answered(id, wish, taken());
+                    }
+                    continue;
+                };
                 if matches!(refusal, Refusal::NoRoom(_)) && !heard {
                     // What was written before the wish counts, also if its watch is behind.
                     heard = true;
@@ -120,7 +125,7 @@ fn observe(desk: &Desk, id: ReservationId) -> Seen {
         requesters_home: record.as_ref().and_then(|record| home(record.requester())),
         providers_home: record.as_ref().and_then(|record| home(&record.provider)),
         recovering: providers.any(|provider| fleet.is_recovering(provider.record())),
-        answers: desk.answers_of(id, objects.is_empty()),
+        answers: desk.answers_of(id, &objects),
         mark: desk.mark(&view),
         now: view.now(),
         record,
@@ -153,6 +158,11 @@ fn refused(desk: &Desk, refusal: &Refusal) -> Answer {
     let problem = Problem::refused(refusal, desk.broker.names);
     let candidates = problem.candidates.as_ref().map(|all| json!({ "candidates": all }));
     Answer { code: Some(problem.code), message: problem.detail, explanation: candidates }
+}
+
+/// What was wanted is so.
+fn taken() -> Answer {
+    Answer { code: None, message: String::new(), explanation: None }
 }
 
 fn invalid(message: String) -> Answer {

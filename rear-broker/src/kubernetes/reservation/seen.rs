@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kube::core::ObjectMeta;
 use rear_api::resources::names::{PROVIDERS_VIEW, REQUESTERS_VIEW, VIEW_LABEL};
-use rear_api::resources::{Mark, Reservation as Object};
+use rear_api::resources::{Mark, Reservation as Object, ReservationStatus};
 use rear_engine::{Reservation, ReservationId, Timestamp};
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ pub(crate) enum Kind {
 
 /// What was answered to the wishes of an object, as far as the ledger does not remember it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Answers(pub(crate) BTreeMap<Wish, Answer>);
+pub(crate) struct Answers(BTreeMap<Wish, Answer>);
 
 /// What an object can want.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,7 +67,7 @@ pub(crate) enum Wish {
     Release,
 }
 
-/// The answer to a wish: no, or an explanation.
+/// The answer to a wish: no, with a code; or an explanation, or that an end was taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) code: Option<String>,
@@ -158,6 +158,13 @@ impl Seen {
         marks.any(|mark| mark.ledger == self.mark.ledger && mark.position > self.mark.position)
     }
 
+    /// Whether this is the life of the ledger that a status was written in: what was agreed on in another may be forgotten.
+    pub(crate) fn is_of_this_life(&self, status: &ReservationStatus) -> bool {
+        let mark = status.ledger.as_deref().and_then(|text| text.parse::<Mark>().ok());
+        let life = |mark: &Mark| (mark.ledger, mark.position.incarnation);
+        mark.is_none_or(|mark| life(&mark) == life(&self.mark))
+    }
+
     /// Where the requester is told, or would be.
     pub(crate) fn requesters_namespace(&self) -> Option<&str> {
         let actual = self.requesters().map(|seen| seen.place.namespace.as_str());
@@ -180,6 +187,19 @@ impl Wish {
 }
 
 impl Answers {
+    /// Of several ends that were wanted one after the other, the last one is remembered: an earlier one may be wanted again.
+    pub(crate) fn add(&mut self, wish: Wish, answer: Answer) {
+        if matches!(wish, Wish::Renew(_)) {
+            self.forget_ends();
+        }
+        self.0.insert(wish, answer);
+    }
+
+    /// No end is wanted any more.
+    pub(crate) fn forget_ends(&mut self) {
+        self.0.retain(|known, _| !matches!(known, Wish::Renew(_)));
+    }
+
     pub(crate) fn to(&self, wish: &Wish) -> Option<&Answer> {
         self.0.get(wish)
     }
