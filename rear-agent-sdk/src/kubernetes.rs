@@ -32,9 +32,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::{DeserializeGuard, ObjectMeta};
-use kube::{Api, Client, Config};
+use kube::{Api, Client};
 use rear_api::reservation::Reservation as Body;
 use rear_api::resources::{ClusterAdvertisement, Reservation};
 use tokio::sync::{OnceCell, watch};
@@ -46,6 +45,7 @@ use crate::communicator::{
     Timestamp, Wait,
 };
 use crate::error::Error;
+use crate::kubeconfig;
 use crate::unreadable::Unreadable;
 use mirror::{Contents, Mirror};
 use presence::Presence;
@@ -71,27 +71,13 @@ pub struct KubernetesCommunicator {
 
 impl KubernetesCommunicator {
     /// Speaks for a cluster in a namespace of the broker cluster: with this kubeconfig, else with `KUBECONFIG`, else with
-    /// the service account of the pod.
+    /// the service account of the pod. A kubeconfig that is replaced counts from then on.
     pub async fn connect(
         kubeconfig: Option<&Path>,
         namespace: &str,
         cluster: ClusterId,
     ) -> Result<Self, Error> {
-        let config = match kubeconfig {
-            Some(path) => {
-                let wrong = |error: kube::config::KubeconfigError| Error::Credentials {
-                    path: path.to_owned(),
-                    source: error.into(),
-                };
-                let kubeconfig = Kubeconfig::read_from(path).map_err(wrong)?;
-                let options = KubeConfigOptions::default();
-                Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(wrong)?
-            }
-            None => Config::infer()
-                .await
-                .map_err(|error| Error::Unreachable { source: error.into() })?,
-        };
-        let client = Client::try_from(config).map_err(failure::of_kube)?;
+        let client = kubeconfig::connect(kubeconfig).await.map_err(failure::of_connecting)?;
         Ok(Self {
             client,
             namespace: namespace.to_owned(),

@@ -6,6 +6,18 @@ use rear_api::resources::ReservationStatus;
 use serde_json::Value;
 
 use crate::error::{Error, Refused};
+use crate::kubeconfig::ConnectError;
+
+/// Why there is no client.
+pub(super) fn of_connecting(error: ConnectError) -> Error {
+    match error {
+        ConnectError::Kubeconfig { path, source } => {
+            Error::Credentials { path, source: source.into() }
+        }
+        ConnectError::NoCluster(source) => Error::Unreachable { source: source.into() },
+        ConnectError::Client(error) => of_kube(error),
+    }
+}
 
 /// What the API server said, or that it did not.
 pub(super) fn of_kube(error: kube::Error) -> Error {
