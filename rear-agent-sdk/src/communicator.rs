@@ -131,13 +131,21 @@ pub struct Level {
     pub instructions: Vec<Reservation>,
     /// The state that they are from; absent if the broker has no way to wait for news.
     pub revision: Option<Position>,
+    /// Promises by their ids of which the broker's word cannot be read: they may live, whether or not they are named.
+    pub unreadable: Vec<String>,
 }
 
 impl Level {
     /// A level, for transports of your own.
     #[must_use]
     pub fn new(instructions: Vec<Reservation>, revision: Option<Position>) -> Self {
-        Self { instructions, revision }
+        Self { instructions, revision, unreadable: Vec::new() }
+    }
+
+    /// The same, where the broker's word on these promises cannot be read.
+    #[must_use]
+    pub fn without_word_on(self, unreadable: Vec<String>) -> Self {
+        Self { unreadable, ..self }
     }
 }
 

@@ -29,11 +29,11 @@ mod sides;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client, Config};
+use kube::core::{DeserializeGuard, ObjectMeta};
+use kube::{Api, Client};
 use rear_api::reservation::Reservation as Body;
 use rear_api::resources::{ClusterAdvertisement, Reservation};
 use tokio::sync::{OnceCell, watch};
@@ -45,6 +45,8 @@ use crate::communicator::{
     Timestamp, Wait,
 };
 use crate::error::Error;
+use crate::kubeconfig;
+use crate::unreadable::Unreadable;
 use mirror::{Contents, Mirror};
 use presence::Presence;
 
@@ -64,31 +66,18 @@ pub struct KubernetesCommunicator {
     closed: watch::Sender<bool>,
     /// The last level of each side that was answered.
     served: Mutex<BTreeMap<&'static str, (Position, Vec<Body>)>>,
+    unreadable: Arc<Unreadable>,
 }
 
 impl KubernetesCommunicator {
     /// Speaks for a cluster in a namespace of the broker cluster: with this kubeconfig, else with `KUBECONFIG`, else with
-    /// the service account of the pod.
+    /// the service account of the pod. A kubeconfig that is replaced counts from then on.
     pub async fn connect(
         kubeconfig: Option<&Path>,
         namespace: &str,
         cluster: ClusterId,
     ) -> Result<Self, Error> {
-        let config = match kubeconfig {
-            Some(path) => {
-                let wrong = |error: kube::config::KubeconfigError| Error::Credentials {
-                    path: path.to_owned(),
-                    source: error.into(),
-                };
-                let kubeconfig = Kubeconfig::read_from(path).map_err(wrong)?;
-                let options = KubeConfigOptions::default();
-                Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(wrong)?
-            }
-            None => Config::infer()
-                .await
-                .map_err(|error| Error::Unreachable { source: error.into() })?,
-        };
-        let client = Client::try_from(config).map_err(failure::of_kube)?;
+        let client = kubeconfig::connect(kubeconfig).await.map_err(failure::of_connecting)?;
         Ok(Self {
             client,
             namespace: namespace.to_owned(),
@@ -97,11 +86,27 @@ impl KubernetesCommunicator {
             mirror: OnceCell::new(),
             closed: watch::Sender::new(false),
             served: Mutex::default(),
+            unreadable: Arc::default(),
         })
     }
 
     fn reservations_api(&self) -> Api<Reservation> {
         Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// All reservations in the namespace at this moment, and of those that cannot be read what every object has.
+    async fn all_reservations(&self) -> Result<(Vec<Reservation>, Vec<ObjectMeta>), Error> {
+        let api: Api<DeserializeGuard<Reservation>> =
+            Api::namespaced(self.client.clone(), &self.namespace);
+        let listed = api.list(&kube::api::ListParams::default()).await.map_err(failure::of_kube)?;
+        let (mut read, mut unread) = (Vec::new(), Vec::new());
+        for object in listed.items {
+            match self.unreadable.read(object) {
+                Ok(object) => read.push(object),
+                Err(meta) => unread.push(*meta),
+            }
+        }
+        Ok((read, unread))
     }
 
     fn advertisements_api(&self) -> Api<ClusterAdvertisement> {
@@ -116,7 +121,7 @@ impl KubernetesCommunicator {
     }
 
     async fn contents(&self) -> watch::Receiver<Contents> {
-        let start = || async { Mirror::start(&self.client, &self.namespace) };
+        let start = || async { Mirror::start(&self.client, &self.namespace, &self.unreadable) };
         self.mirror.get_or_init(start).await.contents()
     }
 
@@ -168,8 +173,7 @@ impl KubernetesCommunicator {
     async fn level(&self, role: Role) -> Result<Level, Error> {
         let presence = self.presence().await?;
         let namespace = presence.namespace;
-        let listed = self.reservations_api().list(&kube::api::ListParams::default()).await;
-        let all = listed.map_err(failure::of_kube)?.items;
+        let (all, unread) = self.all_reservations().await?;
         let marks = all.iter().filter_map(operations::mark_of);
         let newest = marks.chain([presence.position]).max().unwrap_or(presence.position);
         let concerned =
@@ -183,7 +187,8 @@ impl KubernetesCommunicator {
             if before.incarnation == newest.incarnation { before.max(newest) } else { newest }
         });
         served.insert(role.name(), (position, instructions.clone()));
-        Ok(Level::new(instructions, Some(position)))
+        let unread = unread.iter().flat_map(sides::ids_of).collect();
+        Ok(Level::new(instructions, Some(position)).without_word_on(unread))
     }
 
     /// The same, once it is another one than the caller knows, or the time is over.

@@ -69,7 +69,8 @@
 //!
 //! - `http` (on unless it is turned off): the transport over HTTPS. Without it, neither TLS nor an HTTP client is built.
 //! - `kubernetes`: the transport over custom resources on a broker cluster.
-//! - `daemon`: what the broker and the agent have in common as daemons: addresses of listeners, leader election.
+//! - `daemon`: what the broker and the agent have in common as daemons: addresses of listeners, leader election, clients of
+//!   API servers, objects that cannot be read.
 //! - `testing`: a communicator that answers from a script, and the contract suite that every transport passes.
 
 pub mod agent;
@@ -83,11 +84,15 @@ mod handler;
 #[cfg(feature = "http")]
 pub mod http;
 mod jitter;
+#[cfg(any(feature = "daemon", feature = "kubernetes"))]
+pub mod kubeconfig;
 #[cfg(feature = "kubernetes")]
 pub mod kubernetes;
 mod recovery;
 #[cfg(feature = "testing")]
 pub mod testing;
+#[cfg(any(feature = "daemon", feature = "kubernetes"))]
+pub mod unreadable;
 mod watch;
 
 pub use agent::{Agent, Schedule};

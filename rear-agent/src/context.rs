@@ -7,6 +7,7 @@ use kube::api::{Patch, PatchParams};
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use kube::{Api, Client, Resource, ResourceExt};
 use rear_agent_sdk::communicator::ClusterId;
+use rear_agent_sdk::unreadable::Unreadable;
 use rear_agent_sdk::{BrokerCommunicator, Chain, Error};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -37,6 +38,8 @@ pub struct Context {
     pub liqo: Option<Liqo>,
     /// What operators watch.
     pub metrics: Arc<Metrics>,
+    /// What cannot be read of what is listed.
+    pub unreadable: Unreadable,
     recorder: Recorder,
 }
 
@@ -64,7 +67,8 @@ impl Context {
     ) -> Self {
         let reporter = Reporter { controller: REPORTER.to_owned(), instance: None };
         let recorder = Recorder::new(client.clone(), reporter);
-        Self { client, cluster, broker, namespace, liqo, metrics, recorder }
+        let unreadable = Unreadable::default();
+        Self { client, cluster, broker, namespace, liqo, metrics, unreadable, recorder }
     }
 
     /// Instructions of a kind.

@@ -5,15 +5,21 @@ pub mod provider_instruction;
 pub mod reservation_instruction;
 pub mod resource_request;
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{Stream, StreamExt};
-use kube::Resource;
+use kube::core::{DeserializeGuard, ObjectMeta};
+use kube::runtime::WatchStreamExt;
 use kube::runtime::controller::{self, Action};
 use kube::runtime::reflector::ObjectRef;
-use kube::runtime::watcher;
+use kube::runtime::reflector::store::Writer;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Resource};
 use rear_agent_sdk::Chain;
+use rear_agent_sdk::unreadable::Unreadable;
+use serde::de::DeserializeOwned;
 use tracing::{debug, warn};
 
 use crate::context::{Context, ReconcileError};
@@ -26,6 +32,24 @@ const PAUSE: Duration = Duration::from_secs(5);
 fn again<K: Resource>(_: Arc<K>, _: &ReconcileError, context: Arc<Context>) -> Action {
     context.metrics.reconcile_failed();
     Action::requeue(PAUSE)
+}
+
+/// What a watch tells, which is put into a store as well. What cannot be read stays there as it was last read.
+fn watched<K>(
+    api: Api<DeserializeGuard<K>>,
+    writer: Writer<K>,
+) -> impl Stream<Item = watcher::Result<Event<K>>> + Send + 'static
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+{
+    let store = writer.as_reader();
+    let last_read = move |meta: &ObjectMeta| {
+        let named = ObjectRef::new(meta.name.as_deref()?);
+        let known = store.get(&named.within(meta.namespace.as_deref()?))?;
+        (known.meta().uid == meta.uid).then(|| K::clone(&known))
+    };
+    let events = watcher(api, watcher::Config::default()).default_backoff();
+    Unreadable::default().follow(events, last_read).reflect(writer)
 }
 
 /// Runs a controller for as long as it is polled.

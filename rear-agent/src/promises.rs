@@ -10,7 +10,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use k8s_openapi::NamespaceResourceScope;
 use kube::api::{DeleteParams, ListParams};
+use kube::core::DeserializeGuard;
 use kube::runtime::events::EventType;
 use kube::{Api, Resource, ResourceExt};
 use rear_agent_sdk::communicator::{ClusterId, Reservation, Role};
@@ -72,11 +74,11 @@ impl Promises {
         let cluster = &self.context.cluster;
         Ok(match role {
             Role::Requester => {
-                let all = list::<ReservationInstruction>(&self.context.instructions()).await?;
+                let all = list::<ReservationInstruction>(&self.context).await?;
                 all.iter().map(|instruction| as_promise(cluster, instruction)).collect()
             }
             Role::Provider => {
-                let all = list::<ProviderInstruction>(&self.context.instructions()).await?;
+                let all = list::<ProviderInstruction>(&self.context).await?;
                 all.iter().map(|instruction| as_promise(cluster, instruction)).collect()
             }
         })
@@ -86,7 +88,7 @@ impl Promises {
         step!("promise-seen");
         let api = self.context.instructions::<ProviderInstruction>();
         if self.acceptance == Acceptance::UnlessFull && !is_active(promise) {
-            let known = list(&api).await.map_err(failed)?;
+            let known: Vec<ProviderInstruction> = list(&self.context).await.map_err(failed)?;
             if !known.iter().any(|known| known.reservation() == promise.id) {
                 self.room_for(promise, &known)?;
             }
@@ -110,8 +112,10 @@ impl Promises {
             return apply(api, MANAGER, &provider_instruction(promise, None)).await;
         }
         let _one_at_a_time = self.naming.lock().await;
-        let mut known = api.list(&ListParams::default()).await?.items;
-        let taken: Vec<_> = known.iter().map(ResourceExt::name_any).collect();
+        let all = self.context.instructions::<DeserializeGuard<ProviderInstruction>>();
+        let all = all.list(&ListParams::default()).await?.items;
+        let taken: Vec<_> = all.iter().map(ResourceExt::name_any).collect();
+        let mut known = self.context.unreadable.readable(all);
         known.retain(is_ours);
         let name = names::choose(promise, &known, &taken);
         apply(api, MANAGER, &provider_instruction(promise, name)).await
@@ -150,7 +154,7 @@ impl Promises {
             Role::Provider => {
                 step!("promise-ended");
                 let api = self.context.instructions::<ProviderInstruction>();
-                let mut known = list(&api).await?;
+                let mut known: Vec<ProviderInstruction> = list(&self.context).await?;
                 known.retain(|known| known.reservation() == promise.id);
                 for instruction in &known {
                     self.withdraw(&api, instruction).await?;
@@ -204,12 +208,17 @@ pub fn is_ours<K: Instruction + Resource>(instruction: &K) -> bool {
         && instruction.amounts().resources().is_ok()
 }
 
-/// All of ours that are not being deleted, as the API server has them at this moment.
-async fn list<K>(api: &Api<K>) -> Result<Vec<K>, kube::Error>
+/// All of ours that can be read and are not being deleted, as the API server has them at this moment.
+async fn list<K>(context: &Context) -> Result<Vec<K>, kube::Error>
 where
-    K: Instruction + Resource + Clone + serde::de::DeserializeOwned + std::fmt::Debug,
+    K: Instruction
+        + Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + serde::de::DeserializeOwned
+        + std::fmt::Debug,
 {
-    let mut all = api.list(&ListParams::default()).await?.items;
+    let api = context.instructions::<DeserializeGuard<K>>();
+    let mut all = context.unreadable.readable(api.list(&ListParams::default()).await?.items);
     all.retain(|object| object.meta().deletion_timestamp.is_none() && is_ours(object));
     Ok(all)
 }

@@ -13,6 +13,7 @@ use kube::{Api, Client};
 use rear_agent_sdk::communicator::ClusterId;
 use rear_agent_sdk::daemon::BindAddress;
 use rear_agent_sdk::daemon::leadership::{self, LeaseError};
+use rear_agent_sdk::kubeconfig::{ConnectError, connect};
 use rear_agent_sdk::rear_engine::labels::LabelsError;
 use rear_agent_sdk::{
     Agent, BrokerCommunicator, Error, HttpCommunicator, KubernetesCommunicator, Schedule,
@@ -52,12 +53,9 @@ pub enum RunError {
     /// The labels are not ones.
     #[error("--labels")]
     Labels(#[from] LabelsError),
-    /// There is no way to the API server.
-    #[error("there is neither a usable kubeconfig nor a service account")]
-    NoCluster(#[source] kube::config::InferConfigError),
-    /// The client could not be made.
-    #[error("the API server cannot be used")]
-    Client(#[source] kube::Error),
+    /// There is no client of the API server.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
     /// It is not known which cluster this is.
     #[error(transparent)]
     Identity(#[from] IdentityError),
@@ -93,10 +91,10 @@ impl RunError {
     #[must_use]
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
-            Self::NoCluster(_) => {
+            Self::Connect(ConnectError::NoCluster(_)) => {
                 Some("Set KUBECONFIG, or run the agent in a pod with a service account.")
             }
-            Self::Client(_) => Some("Check the kubeconfig, or the pod's service account."),
+            Self::Connect(_) => Some("Check the kubeconfig, or the pod's service account."),
             Self::Identity(IdentityError::Kubernetes(_)) => Some(
                 "Check that the API server runs and lets the agent read that namespace, or give --cluster-id.",
             ),
@@ -122,8 +120,7 @@ pub async fn run(options: Options) -> Result<(), RunError> {
     let way = Way::of(&options)?;
     let offer = Offer::of(&options)?;
     let certificate = way.certificate()?;
-    let config = kube::Config::infer().await.map_err(RunError::NoCluster)?;
-    let client = Client::try_from(config).map_err(RunError::Client)?;
+    let client = connect(None).await?;
     let metrics = Arc::new(Metrics::default());
     let (ready, readiness) = watch::channel(false);
     let health = probes::health(readiness);

@@ -18,12 +18,12 @@ pub mod steps;
 mod work;
 
 use std::convert::Infallible;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
-use kube::{Client, Config};
+use kube::Client;
+use rear_agent_sdk::kubeconfig::ConnectError;
 use rear_store::{JournalError, SubmitError};
 use thiserror::Error;
 use tokio::sync::Notify;
@@ -57,20 +57,9 @@ pub struct Settings {
 /// Why the interface cannot be served.
 #[derive(Debug, Error)]
 pub enum KubernetesError {
-    /// The kubeconfig cannot be used.
-    #[error("the kubeconfig {} cannot be used", path.display())]
-    Kubeconfig {
-        /// Which one.
-        path: PathBuf,
-        /// Why.
-        source: KubeconfigError,
-    },
-    /// There is no way to the API server.
-    #[error("there is neither a usable kubeconfig nor a service account")]
-    NoCluster(#[source] kube::config::InferConfigError),
-    /// The client could not be made.
-    #[error("the API server cannot be used")]
-    Client(#[source] kube::Error),
+    /// There is no client of the API server.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
     /// These objects are not this ledger's.
     #[error(transparent)]
     Claim(#[from] ClaimError),
@@ -92,20 +81,6 @@ enum TryAgain {
     Behind(String),
     #[error("it did not come to rest")]
     Unsettled,
-}
-
-/// A client of the broker cluster.
-pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, KubernetesError> {
-    let config = match kubeconfig {
-        Some(path) => {
-            let wrong = |source| KubernetesError::Kubeconfig { path: path.to_owned(), source };
-            let kubeconfig = Kubeconfig::read_from(path).map_err(wrong)?;
-            let options = KubeConfigOptions::default();
-            Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(wrong)?
-        }
-        None => Config::infer().await.map_err(KubernetesError::NoCluster)?,
-    };
-    Client::try_from(config).map_err(KubernetesError::Client)
 }
 
 /// Serves the interface until it cannot be.

@@ -132,7 +132,10 @@ impl Follower {
             }
         };
         let mut steps = steps(&level.instructions, &kept);
-        steps.retain(|step| !matches!(step, Step::GiveBack(kept) if self.recovery.may_live(kept)));
+        let may_live = |kept: &Reservation| {
+            self.recovery.may_live(kept) || level.unreadable.contains(&kept.id)
+        };
+        steps.retain(|step| !matches!(step, Step::GiveBack(kept) if may_live(kept)));
         let mut done = self.leave_what_is_newer(&mut steps, level, before).await;
         for step in &steps {
             done &= self.take(step).await;
@@ -162,7 +165,10 @@ impl Follower {
         match later {
             Ok(later) if life(&later) == life(level) => {
                 let wanted = by_id(&later.instructions);
-                steps.retain(|step| !matches!(step, Step::GiveBack(kept) if is_in(&wanted, kept)));
+                let may_live = |kept: &Reservation| {
+                    is_in(&wanted, kept) || later.unreadable.contains(&kept.id)
+                };
+                steps.retain(|step| !matches!(step, Step::GiveBack(kept) if may_live(kept)));
                 true
             }
             outcome => {

@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use kube::ResourceExt;
-use kube::api::ListParams;
 use rear_api::event::{EventData, EventName};
 use rear_api::resources::Reservation;
 use tokio::sync::watch;
 
-use super::failure::of_kube;
 use super::mirror::Contents;
 use super::operations::mark_of;
 use super::sides::{Namespace, concerns, shown};
@@ -38,7 +36,7 @@ pub(super) async fn open(
     if after.is_some_and(|after| after.position.incarnation != presence.position.incarnation) {
         return Err(Error::Restored);
     }
-    let listed = broker.reservations_api().list(&ListParams::default()).await;
+    let (objects, _) = broker.all_reservations().await?;
     let mut states = States {
         contents: broker.contents().await,
         closed: broker.closed.subscribe(),
@@ -47,7 +45,6 @@ pub(super) async fn open(
         told: BTreeMap::new(),
         waiting: VecDeque::new(),
     };
-    let objects = listed.map_err(of_kube)?.items;
     let mut news: Vec<&Reservation> = Vec::new();
     for object in &objects {
         let Some(position) = mark_of(object) else { continue };

@@ -6,11 +6,24 @@ use rear_api::resources::ReservationStatus;
 use serde_json::Value;
 
 use crate::error::{Error, Refused};
+use crate::kubeconfig::ConnectError;
+
+/// Why there is no client.
+pub(super) fn of_connecting(error: ConnectError) -> Error {
+    match error {
+        ConnectError::Kubeconfig { path, source } => {
+            Error::Credentials { path, source: source.into() }
+        }
+        ConnectError::NoCluster(source) => Error::Unreachable { source: source.into() },
+        ConnectError::Client(error) => of_kube(error),
+    }
+}
 
 /// What the API server said, or that it did not.
 pub(super) fn of_kube(error: kube::Error) -> Error {
     match error {
         kube::Error::Api(status) => of_status(&status),
+        kube::Error::SerdeError(error) => Error::Garbage { detail: error.to_string() },
         other => Error::Unreachable { source: other.into() },
     }
 }

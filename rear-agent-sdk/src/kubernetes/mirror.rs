@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use futures::StreamExt;
+use kube::core::DeserializeGuard;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
@@ -13,6 +14,8 @@ use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tracing::debug;
+
+use crate::unreadable::Unreadable;
 
 /// What is in the namespace.
 #[derive(Debug, Default)]
@@ -29,14 +32,18 @@ pub(super) struct Mirror {
 
 impl Mirror {
     /// Begins to follow. Lost watches are resumed, and listed anew where that is not possible.
-    pub(super) fn start(client: &Client, namespace: &str) -> Self {
+    pub(super) fn start(client: &Client, namespace: &str, unreadable: &Arc<Unreadable>) -> Self {
         let (sender, contents) = watch::channel(Contents::default());
         let sender = Arc::new(sender);
-        let reservations = Api::<Reservation>::namespaced(client.clone(), namespace);
-        let advertisements = Api::<ClusterAdvertisement>::namespaced(client.clone(), namespace);
+        let reservations = Api::namespaced(client.clone(), namespace);
+        let advertisements = Api::namespaced(client.clone(), namespace);
         let following = [
-            tokio::spawn(follow(reservations, sender.clone(), |all| &mut all.reservations)),
-            tokio::spawn(follow(advertisements, sender, |all| &mut all.advertisements)),
+            tokio::spawn(follow(reservations, sender.clone(), unreadable.clone(), |all| {
+                &mut all.reservations
+            })),
+            tokio::spawn(follow(advertisements, sender, unreadable.clone(), |all| {
+                &mut all.advertisements
+            })),
         ];
         Self { contents, following }
     }
@@ -54,11 +61,12 @@ impl Drop for Mirror {
 }
 
 async fn follow<K>(
-    api: Api<K>,
+    api: Api<DeserializeGuard<K>>,
     contents: Arc<watch::Sender<Contents>>,
+    unreadable: Arc<Unreadable>,
     kind: fn(&mut Contents) -> &mut BTreeMap<String, Arc<K>>,
 ) where
-    K: Resource + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
     let mut arriving = BTreeMap::new();
     let mut events = watcher(api, watcher::Config::default()).default_backoff().boxed();
@@ -66,15 +74,19 @@ async fn follow<K>(
         match event {
             Ok(Event::Init) => arriving.clear(),
             Ok(Event::InitApply(object)) => {
-                arriving.insert(object.name_any(), Arc::new(object));
+                let object = unreadable.read(object).ok();
+                arriving.extend(object.map(|object| (object.name_any(), Arc::new(object))));
             }
             Ok(Event::InitDone) => {
                 let all = std::mem::take(&mut arriving);
                 contents.send_modify(|contents| *kind(contents) = all);
             }
-            Ok(Event::Apply(object)) => contents.send_modify(|contents| {
-                kind(contents).insert(object.name_any(), Arc::new(object));
-            }),
+            Ok(Event::Apply(object)) => {
+                let Ok(object) = unreadable.read(object) else { continue };
+                contents.send_modify(|contents| {
+                    kind(contents).insert(object.name_any(), Arc::new(object));
+                });
+            }
             Ok(Event::Delete(object)) => contents.send_modify(|contents| {
                 kind(contents).remove(&object.name_any());
             }),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kube::ResourceExt;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use rear_api::moment;
 use rear_api::problem::Code;
 use rear_api::reservation::{PhaseName, Reservation as Body};
@@ -13,7 +13,7 @@ use rear_api::resources::names::{
 };
 use rear_api::resources::{
     ClusterAdvertisement, ClusterAdvertisementSpec, Mark, Reservation, ReservationSpec, Truth,
-    condition,
+    condition, is_true,
 };
 use serde_json::json;
 
@@ -191,9 +191,9 @@ impl KubernetesCommunicator {
     /// All of a role.
     pub(super) async fn list(&self, role: Role) -> Result<Vec<Body>, Error> {
         let namespace = self.presence().await?.namespace;
-        let all = self.reservations_api().list(&ListParams::default()).await.map_err(of_kube)?;
+        let (all, _) = self.all_reservations().await?;
         let concerned =
-            all.items.iter().filter(|object| concerns(object, &self.cluster, role, namespace));
+            all.iter().filter(|object| concerns(object, &self.cluster, role, namespace));
         let shown = concerned.filter_map(|object| shown(object, &self.cluster, role));
         Ok(shown.filter(|body| !body.target_cluster_id.is_empty()).collect())
     }
@@ -211,7 +211,7 @@ impl KubernetesCommunicator {
                 return Ok((object, role));
             }
         }
-        let all = api.list(&ListParams::default()).await.map_err(of_kube)?.items;
+        let (all, _) = self.all_reservations().await?;
         let named = all.into_iter().find(|object| {
             let status = object.status.as_ref();
             status.is_some_and(|status| status.reservation_id.as_deref() == Some(id))
@@ -265,11 +265,14 @@ impl KubernetesCommunicator {
     pub(super) async fn prolong(&self, id: &str, until: Timestamp) -> Result<Body, Error> {
         let object = self.find_live(id).await?;
         let end = moment::text(until);
-        let body = json!({ "metadata": { "uid": object.uid() }, "spec": { "expiresAt": end } });
-        let params =
-            PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
-        let api = self.reservations_api();
-        api.patch(&object.name_any(), &params, &Patch::Merge(body)).await.map_err(of_kube)?;
+        if was_taken(&object, &end) {
+            // A wish that has not changed is not heard again: it is taken back first.
+            self.want_end(&object, None).await?;
+            let is_forgotten =
+                |known: &Reservation| condition(known.conditions(), RENEWED).is_none();
+            self.until_so(&object, is_forgotten).await?;
+        }
+        self.want_end(&object, Some(&end)).await?;
         let refusal = |known: &Reservation| {
             let said = condition(known.conditions(), RENEWED)?;
             let is_refused = said.status == Truth::False && said.message.starts_with(&end);
@@ -286,6 +289,15 @@ impl KubernetesCommunicator {
             Some(error) => Err(error),
             None => self.body(&seen, Role::Requester, id),
         }
+    }
+
+    async fn want_end(&self, object: &Reservation, end: Option<&str>) -> Result<(), Error> {
+        let body = json!({ "metadata": { "uid": object.uid() }, "spec": { "expiresAt": end } });
+        let params =
+            PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+        let api = self.reservations_api();
+        let patched = api.patch(&object.name_any(), &params, &Patch::Merge(body)).await;
+        patched.map(drop).map_err(of_kube)
     }
 
     pub(super) async fn refuse(&self, id: &str, reason: &str) -> Result<Body, Error> {
@@ -320,6 +332,14 @@ impl KubernetesCommunicator {
 /// Whether it was ever granted: it has an id in the ledger.
 fn was_granted(object: &Reservation) -> bool {
     object.status.as_ref().is_some_and(|status| status.reservation_id.is_some())
+}
+
+/// Whether an end is wanted already, was taken, and another one has been agreed on since.
+fn was_taken(object: &Reservation, end: &str) -> bool {
+    let shown = object.status.as_ref().and_then(|status| status.expires_at.as_deref());
+    object.spec.expires_at.as_deref() == Some(end)
+        && shown != Some(end)
+        && is_true(object.conditions(), RENEWED)
 }
 
 fn still_live(object: &Reservation, id: &str) -> Result<(), Error> {

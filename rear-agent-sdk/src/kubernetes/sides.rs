@@ -5,6 +5,8 @@ use rear_api::resources::Reservation;
 use rear_api::resources::names::{PROVIDERS_VIEW, TRANSIENT_LABEL, VIEW_LABEL};
 
 use kube::ResourceExt;
+use kube::core::ObjectMeta;
+use rear_engine::ReservationId;
 
 use crate::communicator::{ClusterId, Role};
 
@@ -55,6 +57,14 @@ pub(super) fn shown(object: &Reservation, cluster: &ClusterId, role: Role) -> Op
         body.requester_id = cluster.to_string();
     }
     is_decided(&body.status.phase).then_some(body)
+}
+
+/// The ids by which a side may know the reservation of an object that cannot be read: by its name, or by its id in the ledger,
+/// which is the name of a copy, and the UID of any other.
+pub(super) fn ids_of(meta: &ObjectMeta) -> impl Iterator<Item = String> {
+    let uid = meta.uid.as_deref().and_then(|uid| uuid::Uuid::parse_str(uid).ok());
+    let id = uid.map(|uid| ReservationId::from_bits(uid.as_u128()).to_string());
+    meta.name.clone().into_iter().chain(id)
 }
 
 fn is_decided(phase: &PhaseName) -> bool {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rear_agent_sdk::communicator::Role;
+use rear_agent_sdk::communicator::{Level, Position, Reservation, Role};
+use rear_agent_sdk::testing::{Answer, Scripted};
 use rear_agent_sdk::{BrokerCommunicator, Error, Intent};
 use rear_api::problem::Code;
 use rear_api::reservation::PhaseName;
@@ -150,6 +151,33 @@ async fn what_is_newer_than_the_last_level_is_not_given_back() {
     // What has ended is given back all the same.
     user.release(&made.id).await.unwrap();
     rome.until(|memory| memory.given_back == [made.id.clone()]).await;
+    agent.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_promise_on_which_the_brokers_word_cannot_be_read_is_not_given_back() {
+    let broker = Arc::new(Scripted::default());
+    let tell = |level| broker.will(Answer::Instructions(Role::Requester, Ok(level)));
+    let at = |number| Some(Position { incarnation: 1, number });
+    let promise = |id: &str| -> Reservation {
+        let text = format!(
+            r#"{{"id":"{id}","requesterID":"rome","targetClusterID":"paris",
+            "requestedResources":{{"cpu":"1","memory":"1Gi"}},"status":{{"phase":"Reserved"}}}}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    };
+    let rome = Cluster::new("8", "16Gi");
+    let agent = rome.agent("rome", broker.clone());
+    tell(Level::new(vec![promise("ended"), promise("unclear")], at(1)));
+    rome.until(|memory| memory.kept.len() == 2).await;
+    tell(Level::new(Vec::new(), at(2)).without_word_on(vec!["unclear".to_owned()]));
+    rome.until(|memory| memory.given_back == ["ended"]).await;
+    assert!(rome.with(|memory| memory.keeps(Role::Requester, "unclear")));
+    // What the last level did not name is asked for once more.
+    for _ in 0..2 {
+        tell(Level::new(Vec::new(), at(3)));
+    }
+    rome.until(|memory| memory.given_back == ["ended", "unclear"]).await;
     agent.stop().await.unwrap();
 }
 

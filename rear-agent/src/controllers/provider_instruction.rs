@@ -8,13 +8,13 @@ use futures::TryStreamExt;
 use kube::runtime::controller::Action;
 use kube::runtime::events::EventType;
 use kube::runtime::reflector::{self, Store};
-use kube::runtime::watcher::{Event, watcher};
-use kube::runtime::{Controller, PredicateConfig, WatchStreamExt, predicates, watcher as watching};
+use kube::runtime::watcher::Event;
+use kube::runtime::{Controller, PredicateConfig, WatchStreamExt, predicates};
 use rear_agent_sdk::Resources;
 use rear_agent_sdk::communicator::{ClusterId, Timestamp};
 use tokio::sync::watch;
 
-use super::{again, drive};
+use super::{again, drive, watched};
 use crate::clock::{has_passed, stamp, until};
 use crate::context::{Context, ReconcileError, apply_status};
 use crate::promises::translate::Instruction;
@@ -89,10 +89,7 @@ pub fn controller(
             changes.send_modify(|changes| *changes += 1);
         }
     };
-    let api = context.instructions::<ProviderInstruction>();
-    let stream = watcher(api, watching::Config::default())
-        .default_backoff()
-        .reflect(writer)
+    let stream = watched(context.instructions(), writer)
         .inspect_ok(news)
         .applied_objects()
         .predicate_filter(predicates::generation, PredicateConfig::default());

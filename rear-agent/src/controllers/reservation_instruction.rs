@@ -13,16 +13,14 @@ use kube::ResourceExt;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::runtime::controller::Action;
 use kube::runtime::reflector::{self, ObjectRef, Store};
-use kube::runtime::watcher::{Event, watcher};
-use kube::runtime::{
-    Controller, Predicate, PredicateConfig, WatchStreamExt, predicates, watcher as watching,
-};
+use kube::runtime::watcher::Event;
+use kube::runtime::{Controller, Predicate, PredicateConfig, WatchStreamExt, predicates};
 use rear_agent_sdk::Resources;
 use serde_json::json;
 
 use super::provider_instruction::{is_by_others, next_look};
 use super::resource_request::{Release, release};
-use super::{PAUSE, again, drive};
+use super::{PAUSE, again, drive, watched};
 use crate::context::{Context, ReconcileError};
 use crate::promises::translate::Instruction;
 use crate::promises::{Disturbance, is_ours};
@@ -121,10 +119,7 @@ pub fn controller(
         // Nobody listens any more when the program ends.
         let _ = touching.unbounded_send(touched);
     };
-    let api = context.instructions::<ReservationInstruction>();
-    let stream = watcher(api, watching::Config::default())
-        .default_backoff()
-        .reflect(writer)
+    let stream = watched(context.instructions(), writer)
         .inspect_ok(news)
         .applied_objects()
         .predicate_filter(

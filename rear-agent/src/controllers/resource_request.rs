@@ -14,15 +14,14 @@ use futures::{Stream, StreamExt};
 use kube::runtime::controller::Action;
 use kube::runtime::events::EventType;
 use kube::runtime::reflector::{self, ObjectRef, Store};
-use kube::runtime::watcher::watcher;
-use kube::runtime::{Controller, PredicateConfig, WatchStreamExt, predicates, watcher as watching};
+use kube::runtime::{Controller, PredicateConfig, WatchStreamExt, predicates};
 use kube::{Api, ResourceExt};
 use rear_agent_sdk::Error;
 use rear_agent_sdk::communicator::{BrokerCommunicator, Role};
 use tracing::info;
 
 use super::reservation_instruction::{Delivered, Touched};
-use super::{again, drive};
+use super::{again, drive, watched};
 use crate::clock::has_passed;
 use crate::context::{Context, ReconcileError, apply_metadata, apply_status};
 use crate::promises::deliver;
@@ -52,10 +51,7 @@ pub async fn run(
     touched: impl Stream<Item = Touched> + Send + 'static,
 ) {
     let (store, writer) = reflector::store();
-    let api = Api::<ResourceRequest>::all(context.client.clone());
-    let stream = watcher(api, watching::Config::default())
-        .default_backoff()
-        .reflect(writer)
+    let stream = watched(Api::all(context.client.clone()), writer)
         .applied_objects()
         .predicate_filter(what_matters, PredicateConfig::default());
     let of_reservations = requests_of(store.clone(), touched);

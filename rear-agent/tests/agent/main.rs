@@ -31,4 +31,5 @@ mod site;
 #[path = "../../../rear-agent-sdk/tests/sdk/stand_in.rs"]
 #[allow(dead_code, reason = "the SDK's own tests use more of it")]
 mod stand_in;
+mod unreadable;
 mod users;

@@ -27,11 +27,7 @@ fn of_serving(error: &ServeError) -> Remedy {
         ServeError::Audit(_) => {
             Some("Give the key `audit-log` a file that the broker's user may write.")
         }
-        ServeError::Kubernetes(
-            KubernetesError::Kubeconfig { .. }
-            | KubernetesError::NoCluster(_)
-            | KubernetesError::Client(_),
-        ) => Some(
+        ServeError::Kubernetes(KubernetesError::Connect(_)) => Some(
             "Name the broker cluster's kubeconfig with `--kubeconfig`, or leave `kubernetes` out of `--broker-interface`.",
         ),
         ServeError::Lease(_) => Some("Start it again: it waits for its turn."),

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use super::advertisement::{Answered, Hearing, cluster_of};
 use super::queue::{Key, Queue};
-use super::reservation::{Answer, Answers, Seen, Wish, id_of};
+use super::reservation::{Answer, Answers, Seen, Sighting, Wish, id_of, id_of_wish};
 use super::shelf::{Place, Shelf};
 use super::speakers::Speakers;
 use crate::audit::Record;
@@ -63,9 +63,9 @@ impl Desk {
     ) -> Self {
         let mirror = Mirror {
             speakers: Speakers::new(shared),
-            namespaces: Shelf::new(|namespace| Some(namespace.name_any())),
-            advertisements: Shelf::new(cluster_of),
-            reservations: Shelf::new(id_of),
+            namespaces: Shelf::new(|namespace| Some(namespace.name_any()), |_| None),
+            advertisements: Shelf::new(cluster_of, |_| None),
+            reservations: Shelf::new(id_of, id_of_wish),
         };
         Self {
             client,
@@ -100,17 +100,21 @@ impl Desk {
         self.woken.notify_one();
     }
 
-    /// What a reservation's wishes were answered; forgotten with its last object.
-    pub(super) fn answers_of(&self, id: ReservationId, is_gone: bool) -> Answers {
+    /// What a reservation's wishes were answered; forgotten with its last object, and with the wish.
+    pub(super) fn answers_of(&self, id: ReservationId, objects: &[Sighting]) -> Answers {
         let mut answers = lock(&self.answers);
-        if is_gone {
+        if objects.is_empty() {
             answers.remove(&id);
+        } else if let Some(known) = answers.get_mut(&id)
+            && objects.iter().all(|seen| seen.object.spec.expires_at.is_none())
+        {
+            known.forget_ends();
         }
         answers.get(&id).cloned().unwrap_or_default()
     }
 
     pub(super) fn answered(&self, id: ReservationId, wish: Wish, answer: Answer) {
-        lock(&self.answers).entry(id).or_default().0.insert(wish, answer);
+        lock(&self.answers).entry(id).or_default().add(wish, answer);
     }
 
     /// Why what an object says does not count, if it has said the same before.

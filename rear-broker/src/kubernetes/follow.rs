@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Namespace;
+use kube::core::DeserializeGuard;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
@@ -40,7 +41,7 @@ pub(super) async fn follow(desk: Arc<Desk>, client: Client, listed: Arc<Notify>)
 }
 
 /// A binding that changes concerns everything that is shown in the namespace, and elsewhere of its cluster.
-fn take_namespace(desk: &Desk, event: Event<Namespace>) {
+fn take_namespace(desk: &Desk, event: Event<DeserializeGuard<Namespace>>) {
     let is_bound = {
         let mut mirror = desk.mirror();
         let touched = mirror.namespaces.take(event);
@@ -66,10 +67,10 @@ fn label_of(namespace: &Namespace) -> Option<String> {
 }
 
 async fn each<K>(
-    api: Api<K>,
+    api: Api<DeserializeGuard<K>>,
     config: watcher::Config,
     listed: &Notify,
-    mut take: impl FnMut(Event<K>),
+    mut take: impl FnMut(Event<DeserializeGuard<K>>),
 ) -> Infallible
 where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,

@@ -9,6 +9,7 @@ mod tests;
 
 use kube::Api;
 use kube::api::ListParams;
+use kube::core::DeserializeGuard;
 use kube::runtime::watcher::Event;
 use rear_api::dry_run::DryRun;
 use rear_api::problem::{Code, Problem};
@@ -24,9 +25,9 @@ use super::queue::{Left, Turn};
 use super::steps::step;
 use crate::freshness::catch_up;
 use decide::{Next, Write, decide};
-use seen::Sighting;
-
-pub(super) use seen::{Answer, Answers, Seen, Wish, id_of, was_made_as_resource};
+pub(super) use seen::{
+    Answer, Answers, Seen, Sighting, Wish, id_of, id_of_wish, was_made_as_resource,
+};
 
 /// A reservation has few wishes at once: more steps than this are a mistake.
 const MAX_STEPS: usize = 12;
@@ -39,6 +40,10 @@ pub(super) async fn reconcile(
 ) -> Result<Left, TryAgain> {
     let (mut heard, mut caught_up, mut looked_for) = (false, false, false);
     for _ in 0..MAX_STEPS {
+        if desk.mirror().reservations.is_aside(&id) {
+            // What it wants is not known: nothing is done about it, and above all it is not given back.
+            return Ok(Left::Nothing);
+        }
         let seen = observe(desk, id);
         if !caught_up && seen.is_behind() {
             caught_up = true;
@@ -60,7 +65,12 @@ pub(super) async fn reconcile(
             }
             Next::Explain(ask) => desk.answered(id, Wish::Explain, explain(desk, &ask)),
             Next::Submit(wish, command) => {
-                let Some(refusal) = submit(desk, &seen, &wish, *command).await? else { continue };
+                let Some(refusal) = submit(desk, &seen, &wish, *command).await? else {
+                    if matches!(wish, Wish::Renew(_)) {
+                        desk.answered(id, wish, taken());
+                    }
+                    continue;
+                };
                 if matches!(refusal, Refusal::NoRoom(_)) && !heard {
                     // What was written before the wish counts, also if its watch is behind.
                     heard = true;
@@ -82,9 +92,14 @@ fn is_shared(desk: &Desk) -> bool {
 /// Looks whether the API server has an object of a reservation, whatever the watch has told: one that is only missing here
 /// is not to be given back.
 async fn look_for(desk: &Desk, id: ReservationId) -> Result<(), TryAgain> {
-    let all = Api::<Object>::all(desk.client.clone()).list(&ListParams::default()).await?;
+    let api = Api::<DeserializeGuard<Object>>::all(desk.client.clone());
+    let all = api.list(&ListParams::default()).await?;
     let mut mirror = desk.mirror();
-    for object in all.items.into_iter().filter(|object| id_of(object) == Some(id)) {
+    let is_it = |object: &DeserializeGuard<Object>| match &object.0 {
+        Ok(object) => id_of(object) == Some(id),
+        Err(invalid) => id_of_wish(&invalid.metadata) == Some(id),
+    };
+    for object in all.items.into_iter().filter(is_it) {
         mirror.reservations.take(Event::Apply(object));
     }
     Ok(())
@@ -110,7 +125,7 @@ fn observe(desk: &Desk, id: ReservationId) -> Seen {
         requesters_home: record.as_ref().and_then(|record| home(record.requester())),
         providers_home: record.as_ref().and_then(|record| home(&record.provider)),
         recovering: providers.any(|provider| fleet.is_recovering(provider.record())),
-        answers: desk.answers_of(id, objects.is_empty()),
+        answers: desk.answers_of(id, &objects),
         mark: desk.mark(&view),
         now: view.now(),
         record,
@@ -143,6 +158,11 @@ fn refused(desk: &Desk, refusal: &Refusal) -> Answer {
     let problem = Problem::refused(refusal, desk.broker.names);
     let candidates = problem.candidates.as_ref().map(|all| json!({ "candidates": all }));
     Answer { code: Some(problem.code), message: problem.detail, explanation: candidates }
+}
+
+/// What was wanted is so.
+fn taken() -> Answer {
+    Answer { code: None, message: String::new(), explanation: None }
 }
 
 fn invalid(message: String) -> Answer {

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use kube::core::{DeserializeGuard, ObjectMeta};
 use kube::runtime::watcher::Event;
 use kube::{Resource, ResourceExt};
+use rear_agent_sdk::unreadable::Unreadable;
 
 /// Where an object is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,6 +21,10 @@ pub(super) struct Shelf<K, I> {
     objects: BTreeMap<Place, Arc<K>>,
     index: BTreeMap<I, BTreeSet<Place>>,
     index_of: fn(&K) -> Option<I>,
+    /// Those that are there and cannot be read, with what every object has.
+    aside: BTreeMap<Place, ObjectMeta>,
+    aside_of: fn(&ObjectMeta) -> Option<I>,
+    unreadable: Unreadable,
     /// Those that a list in progress has named.
     arriving: Option<BTreeSet<Place>>,
     is_complete: bool,
@@ -31,10 +37,22 @@ impl Place {
     }
 }
 
-impl<K: Resource, I: Ord + Clone> Shelf<K, I> {
-    pub(super) fn new(index_of: fn(&K) -> Option<I>) -> Self {
-        let (objects, index) = (BTreeMap::new(), BTreeMap::new());
-        Self { objects, index, index_of, arriving: None, is_complete: false }
+impl<K: Resource<DynamicType = ()>, I: Ord + Clone> Shelf<K, I> {
+    /// Under what an object is found, and what one that cannot be read may be about.
+    pub(super) fn new(
+        index_of: fn(&K) -> Option<I>,
+        aside_of: fn(&ObjectMeta) -> Option<I>,
+    ) -> Self {
+        Self {
+            objects: BTreeMap::new(),
+            index: BTreeMap::new(),
+            index_of,
+            aside: BTreeMap::new(),
+            aside_of,
+            unreadable: Unreadable::default(),
+            arriving: None,
+            is_complete: false,
+        }
     }
 
     /// Whether everything has been listed once.
@@ -43,7 +61,7 @@ impl<K: Resource, I: Ord + Clone> Shelf<K, I> {
     }
 
     /// Takes what a watch tells; which places of the index are touched by it.
-    pub(super) fn take(&mut self, event: Event<K>) -> Vec<I> {
+    pub(super) fn take(&mut self, event: Event<DeserializeGuard<K>>) -> Vec<I> {
         match event {
             Event::Init => {
                 self.arriving = Some(BTreeSet::new());
@@ -53,18 +71,40 @@ impl<K: Resource, I: Ord + Clone> Shelf<K, I> {
                 if let Some(arriving) = &mut self.arriving {
                     arriving.insert(Place::of(&object));
                 }
-                self.put(object)
+                self.read(object)
             }
             Event::InitDone => {
                 self.is_complete = true;
                 let arrived = self.arriving.take().unwrap_or_default();
-                let gone = self.objects.keys().filter(|place| !arrived.contains(place));
+                let known = self.objects.keys().chain(self.aside.keys());
+                let gone = known.filter(|place| !arrived.contains(place));
                 let gone: Vec<_> = gone.cloned().collect();
-                gone.iter().filter_map(|place| self.remove(place)).collect()
+                gone.iter().flat_map(|place| self.remove(place)).collect()
             }
-            Event::Apply(object) => self.put(object),
-            Event::Delete(object) => self.remove(&Place::of(&object)).into_iter().collect(),
+            Event::Apply(object) => self.read(object),
+            Event::Delete(object) => self.remove(&Place::of(&object)),
         }
+    }
+
+    /// One that cannot be read is not gone: it lies aside until it can be, or goes.
+    fn read(&mut self, object: DeserializeGuard<K>) -> Vec<I> {
+        let place = Place::of(&object);
+        match self.unreadable.read(object) {
+            Ok(object) => {
+                self.aside.remove(&place);
+                self.put(object)
+            }
+            Err(meta) => {
+                let touched = self.remove(&place);
+                self.aside.insert(place, *meta);
+                touched
+            }
+        }
+    }
+
+    /// Whether something is there that may be about this and cannot be read.
+    pub(super) fn is_aside(&self, index: &I) -> bool {
+        self.aside.values().any(|meta| (self.aside_of)(meta).as_ref() == Some(index))
     }
 
     /// The answer to a write: known before the watch tells of it. One that is gone meanwhile stays gone.
@@ -81,7 +121,7 @@ impl<K: Resource, I: Ord + Clone> Shelf<K, I> {
         if known.is_some_and(|known| known.uid() == object.uid() && is_older(&object, &**known)) {
             return Vec::new();
         }
-        let before = self.remove(&place);
+        let before = self.take_down(&place);
         let after = (self.index_of)(&object);
         if let Some(after) = &after {
             self.index.entry(after.clone()).or_default().insert(place.clone());
@@ -90,7 +130,12 @@ impl<K: Resource, I: Ord + Clone> Shelf<K, I> {
         [before, after].into_iter().flatten().collect()
     }
 
-    fn remove(&mut self, place: &Place) -> Option<I> {
+    fn remove(&mut self, place: &Place) -> Vec<I> {
+        let aside = self.aside.remove(place).and_then(|meta| (self.aside_of)(&meta));
+        aside.into_iter().chain(self.take_down(place)).collect()
+    }
+
+    fn take_down(&mut self, place: &Place) -> Option<I> {
         let object = self.objects.remove(place)?;
         let index = (self.index_of)(&object)?;
         if let Some(places) = self.index.get_mut(&index) {
@@ -127,8 +172,7 @@ impl<K: Resource, I: Ord + Clone> Shelf<K, I> {
 
 /// Resource versions of one kind can be compared; one that cannot be read is believed to be news.
 fn is_older(new: &impl Resource, known: &impl Resource) -> bool {
-    let version =
-        |meta: &kube::core::ObjectMeta| meta.resource_version.as_deref()?.parse::<u64>().ok();
+    let version = |meta: &ObjectMeta| meta.resource_version.as_deref()?.parse::<u64>().ok();
     matches!((version(new.meta()), version(known.meta())), (Some(new), Some(known)) if new < known)
 }
 
@@ -148,7 +192,41 @@ mod tests {
     }
 
     fn shelf() -> Shelf<ConfigMap, String> {
-        Shelf::new(ConfigMap::uid)
+        Shelf::new(ConfigMap::uid, |meta| meta.uid.clone())
+    }
+
+    fn read(name: &str, uid: &str, version: &str) -> DeserializeGuard<ConfigMap> {
+        DeserializeGuard(Ok(object(name, uid, version)))
+    }
+
+    fn unreadable(name: &str, uid: &str) -> DeserializeGuard<ConfigMap> {
+        let meta = serde_json::json!({ "name": name, "namespace": "a", "uid": uid });
+        let text = serde_json::json!({ "metadata": meta, "data": "no map" }).to_string();
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_neither_there_nor_gone_and_stops_no_other() {
+        let mut shelf = shelf();
+        let (x, y) = ("1".to_owned(), "2".to_owned());
+        shelf.take(Event::Init);
+        shelf.take(Event::InitApply(unreadable("x", "1")));
+        shelf.take(Event::InitApply(read("y", "2", "2")));
+        shelf.take(Event::InitDone);
+        assert!(shelf.is_complete() && shelf.is_aside(&x) && !shelf.is_aside(&y));
+        assert_eq!((shelf.at(&x).len(), shelf.at(&y).len()), (0, 1));
+        // Read again, and then no longer.
+        assert_eq!(shelf.take(Event::Apply(read("x", "1", "3"))), ["1"]);
+        assert!(!shelf.is_aside(&x));
+        assert_eq!(shelf.take(Event::Apply(unreadable("x", "1"))), ["1"]);
+        assert!(shelf.is_aside(&x) && shelf.at(&x).is_empty());
+        // That it is gone needs no reading: told by the watch, or by a list without it.
+        assert_eq!(shelf.take(Event::Delete(unreadable("x", "1"))), ["1"]);
+        assert!(!shelf.is_aside(&x));
+        shelf.take(Event::Apply(unreadable("x", "1")));
+        shelf.take(Event::Init);
+        assert_eq!(shelf.take(Event::InitDone), ["2", "1"]);
+        assert!(!shelf.is_aside(&x));
     }
 
     #[test]
@@ -156,12 +234,12 @@ mod tests {
         let mut shelf = shelf();
         shelf.take(Event::Init);
         assert!(!shelf.is_complete());
-        assert_eq!(shelf.take(Event::InitApply(object("x", "1", "1"))), ["1"]);
-        shelf.take(Event::InitApply(object("y", "2", "2")));
+        assert_eq!(shelf.take(Event::InitApply(read("x", "1", "1"))), ["1"]);
+        shelf.take(Event::InitApply(read("y", "2", "2")));
         assert_eq!(shelf.take(Event::InitDone), [""; 0]);
         assert!(shelf.is_complete());
         shelf.take(Event::Init);
-        shelf.take(Event::InitApply(object("y", "2", "2")));
+        shelf.take(Event::InitApply(read("y", "2", "2")));
         assert_eq!(shelf.take(Event::InitDone), ["1"]);
         assert_eq!(shelf.all().count(), 1);
     }
@@ -169,13 +247,13 @@ mod tests {
     #[test]
     fn an_answer_comes_before_the_watch_and_never_after_the_end() {
         let mut shelf = shelf();
-        shelf.take(Event::Apply(object("x", "1", "5")));
+        shelf.take(Event::Apply(read("x", "1", "5")));
         shelf.note(object("x", "1", "7"));
         // The watch tells of the state before the write.
-        assert_eq!(shelf.take(Event::Apply(object("x", "1", "6"))), [""; 0]);
+        assert_eq!(shelf.take(Event::Apply(read("x", "1", "6"))), [""; 0]);
         let version = shelf.at(&"1".to_owned())[0].1.resource_version();
         assert_eq!(version.as_deref(), Some("7"));
-        shelf.take(Event::Delete(object("x", "1", "8")));
+        shelf.take(Event::Delete(read("x", "1", "8")));
         shelf.note(object("x", "1", "9"));
         assert!(shelf.at(&"1".to_owned()).is_empty());
     }
@@ -183,7 +261,7 @@ mod tests {
     #[test]
     fn a_name_that_is_used_again_touches_both_objects() {
         let mut shelf = shelf();
-        shelf.take(Event::Apply(object("x", "1", "5")));
-        assert_eq!(shelf.take(Event::Apply(object("x", "2", "6"))), ["1", "2"]);
+        shelf.take(Event::Apply(read("x", "1", "5")));
+        assert_eq!(shelf.take(Event::Apply(read("x", "2", "6"))), ["1", "2"]);
     }
 }

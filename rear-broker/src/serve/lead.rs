@@ -10,6 +10,7 @@ use axum::http::StatusCode;
 use axum::routing::get;
 use kube::Client;
 use rear_agent_sdk::daemon::leadership::{self, Held, LeaseError};
+use rear_agent_sdk::kubeconfig::connect;
 use rear_store::{FileError, Store};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
@@ -19,7 +20,7 @@ use super::ServeError;
 use super::doors::bind_for_operators;
 use crate::broker::Broker;
 use crate::config::{Config, StoreKind};
-use crate::kubernetes::{self, KubernetesError, connect};
+use crate::kubernetes::{self, KubernetesError};
 use crate::ledger::{self, LedgerError};
 use crate::operations;
 
@@ -39,7 +40,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 pub(super) async fn turn(config: &Config) -> Result<Option<Held>, ServeError> {
     let settings = config.kubernetes().filter(|_| config.leader_elect && !is_shared(config));
     let Some(settings) = settings else { return Ok(None) };
-    let client = connect(settings.kubeconfig.as_deref()).await?;
+    let client = connect(settings.kubeconfig.as_deref()).await.map_err(KubernetesError::from)?;
     let namespace = namespace_of(&client);
     let (over, is_over) = watch::channel(false);
     let address = config.health_probe_bind_address;

@@ -35,7 +35,7 @@ impl Namespaces {
 }
 
 /// What `deploy/broker/cluster` has, for one cluster.
-fn of_cluster(cluster: &str) -> String {
+pub(crate) fn of_cluster(cluster: &str) -> String {
     format!(
         "---
 apiVersion: v1
@@ -64,7 +64,11 @@ fn kubeconfig(server: &ApiServer, cluster: &str) -> PathBuf {
     path
 }
 
-async fn connect(server: &ApiServer, namespace: &str, cluster: &str) -> KubernetesCommunicator {
+pub(crate) async fn connect(
+    server: &ApiServer,
+    namespace: &str,
+    cluster: &str,
+) -> KubernetesCommunicator {
     let path = kubeconfig(server, namespace);
     let id = cluster.parse().unwrap();
     KubernetesCommunicator::connect(Some(&path), namespace, id).await.unwrap()
@@ -77,7 +81,7 @@ impl contract::Stage for Namespaces {
     }
 }
 
-fn block_on<T>(doing: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(doing: impl Future<Output = T>) -> T {
     Builder::new_multi_thread().enable_all().build().unwrap().block_on(doing)
 }
 

@@ -1,5 +1,11 @@
 //! The life of a reservation that is a resource, from both sides.
 
+use rear_agent_sdk::BrokerCommunicator;
+use rear_api::moment;
+use rear_engine::Timestamp;
+use serde_json::json;
+
+use super::contracts::{block_on, connect, of_cluster};
 use super::stage::{Stage, cores};
 
 #[test]
@@ -87,5 +93,48 @@ fn a_dry_run_explains_and_locks_nothing() {
     stage.until_phase("default", "a", "Explained");
     assert_eq!(stage.told("default", "a", "explanation.target"), "paris");
     stage.until_left("default", "paris", "8");
+    stage.end();
+}
+
+#[test]
+fn a_renewal_by_http_outlives_an_older_wish() {
+    let mut stage = Stage::bound(&[]);
+    for cluster in ["rome", "paris"] {
+        stage.kubectl().apply(&of_cluster(cluster)).unwrap();
+        stage.until_served(cluster);
+    }
+    stage.lend("paris", "paris", "8", "32Gi");
+    stage.wish("rome", "a", &format!("{}, duration: 1h", cores("2")));
+    stage.until_phase("rome", "a", "Reserved");
+    let in_days = |days: i64| {
+        let seconds = rear_agent_sdk::now().as_nanos() / 1_000_000_000 + days * 24 * 60 * 60;
+        moment::text(Timestamp::from_seconds(seconds))
+    };
+    let (early, late) = (in_days(1), in_days(2));
+    let ends = |stage: &Stage, end: &str| {
+        stage.until("rome", "reservation/a", ".status.expiresAt", end);
+    };
+    let wish = format!(r#"{{"spec":{{"expiresAt":"{early}"}}}}"#);
+    stage.ask(&["patch", "reservation", "a", "-n", "rome", "--type=merge", "-p", &wish]);
+    ends(&stage, &early);
+    let path = format!("/api/v1/reservations/{}/renew", stage.told("rome", "a", "reservationID"));
+    let renewed = stage.broker.cluster("rome").post(&path, &json!({ "expiresAt": late }));
+    assert_eq!(renewed.status, 200);
+    ends(&stage, &late);
+    // Whatever has it looked at again: a word of the requester, a start of the broker.
+    stage.say("rome", "a", "RequesterActive", "");
+    stage.until_phase("rome", "a", "Active");
+    stage.broker.stop();
+    stage.broker.restart();
+    stage.wish("rome", "b", &cores("1"));
+    stage.until_phase("rome", "b", "Reserved");
+    ends(&stage, &late);
+    // Over resources the same end can be wanted again.
+    block_on(async {
+        let rome = connect(&stage.server, "rome", "rome").await;
+        let until = moment::read(&early).unwrap();
+        assert_eq!(rome.renew("a", until).await.unwrap().status.expires_at, Some(early.clone()));
+    });
+    ends(&stage, &early);
     stage.end();
 }

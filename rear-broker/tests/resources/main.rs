@@ -28,3 +28,4 @@ mod rush;
 #[cfg(feature = "etcd-tests")]
 mod shared;
 mod stage;
+mod unreadable;

@@ -3,9 +3,11 @@
 use std::str::FromStr;
 
 use clap::Args;
-use rear_agent_sdk::BrokerCommunicator;
 use rear_agent_sdk::Length as Duration;
-use rear_agent_sdk::communicator::{Advertisement, EventId, Reservation};
+use rear_agent_sdk::communicator::{
+    Advertisement, ClusterId, EventId, Reservation, ReservationRequest,
+};
+use rear_agent_sdk::{BrokerCommunicator, Error, request};
 use rear_api::reservation::PhaseName;
 use tokio::time::{sleep, timeout};
 
@@ -36,7 +38,7 @@ pub(crate) struct Wait {
 /// What is waited for, with whom it is about.
 enum Aim {
     Reservation(String, OfReservation),
-    Cluster(rear_agent_sdk::communicator::ClusterId, OfCluster),
+    Cluster(ClusterId, OfCluster),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,7 +145,7 @@ impl Aim {
                 shown(session, wanted.of(&found), Some(&found))?
             }
             Self::Cluster(id, wanted) => {
-                let found: Option<Advertisement> = session.broker.advertisement(id).await?;
+                let found = cluster(session, id).await?;
                 shown(session, wanted.of(found.as_ref()), found.as_ref())?
             }
         };
@@ -152,6 +154,29 @@ impl Aim {
             Progress::NotYet => Ok(false),
             Progress::Never(why) => Err(Failure::NotMet(why)),
         }
+    }
+}
+
+/// The cluster, if there is one. The broker answers alike for one that is not there and one that is not the caller's to
+/// see: only who may see it can say that it is gone.
+async fn cluster(session: &Session, id: &ClusterId) -> Result<Option<Advertisement>, Failure> {
+    let found = session.broker.advertisement(id).await?;
+    if found.is_none() && !may_see(session, id).await? {
+        return Err(Failure::NotFound(format!(
+            "whether there is a cluster `{id}` is not yours to see: wait with the certificate of `{id}` or of an administrator"
+        )));
+    }
+    Ok(found)
+}
+
+/// Whom a caller may see is for whom it may ask, and that is the broker's first answer to a wish.
+async fn may_see(session: &Session, id: &ClusterId) -> Result<bool, Failure> {
+    let wish = ReservationRequest { on_behalf_of: Some(id.to_string()), ..request("1", "1Gi") };
+    match session.broker.dry_run(&wish).await {
+        Err(Error::OtherCluster { .. }) => Ok(false),
+        // A broker of the earlier system shows every cluster to everyone.
+        Ok(_) | Err(Error::Refused(_) | Error::Unsupported { .. }) => Ok(true),
+        Err(error) => Err(error.into()),
     }
 }
 

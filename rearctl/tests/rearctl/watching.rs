@@ -195,3 +195,24 @@ fn a_wait_ends_when_what_is_waited_for_is_so() {
     let ended = stage.admin(&["wait", &name, "--for", "ended"]).run();
     assert_eq!(ended.code, 0, "{ended:?}");
 }
+
+#[test]
+fn only_who_may_see_a_cluster_can_wait_until_it_is_gone() {
+    let stage = Stage::start();
+    stage.advertise(&idle("rome", "8", "16Gi"));
+    let wait = |who: &str, name: &str, condition: &str| {
+        stage.ctl(who, &["wait", &format!("clusters/{name}"), "--for", condition]).run()
+    };
+    // The same words whether it is there or not: nobody learns from them who is.
+    for name in ["rome", "oslo"] {
+        for condition in ["gone", "known"] {
+            let told = wait("paris", name, condition);
+            assert_eq!(told.code, 3, "{told:?}");
+            let words = format!("whether there is a cluster `{name}` is not yours to see");
+            assert!(told.err.contains(&words), "{told:?}");
+        }
+    }
+    // Who has never advertised is gone, and may know.
+    assert_eq!(wait("paris", "paris", "gone").code, 0);
+    assert_eq!(wait("admin", "oslo", "gone").code, 0);
+}

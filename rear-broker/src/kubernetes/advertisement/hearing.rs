@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kube::Api;
 use kube::api::ListParams;
+use kube::core::DeserializeGuard;
 use rear_api::resources::ClusterAdvertisement as Object;
 use tokio::sync::Mutex;
 
@@ -27,8 +28,10 @@ pub(crate) async fn hear_all(desk: &Desk) -> Result<(), TryAgain> {
         return Ok(());
     }
     let all_who_wait = desk.hearing.asked.load(Ordering::SeqCst);
-    let all = Api::<Object>::all(desk.client.clone()).list(&ListParams::default()).await?;
-    for object in all.items {
+    let api = Api::<DeserializeGuard<Object>>::all(desk.client.clone());
+    let all = api.list(&ListParams::default()).await?;
+    // The watch tells of those that cannot be read.
+    for object in all.items.into_iter().filter_map(|object| object.0.ok()) {
         if let Some(cluster) = cluster_of(&object) {
             hear(desk, &cluster, &Place::of(&object), &object).await?;
         }

@@ -12,7 +12,7 @@ use rear_engine::{Actor, Ask, Command, Duration, Phase, Reservation};
 use super::super::shelf::Place;
 use super::super::speakers::Speaker;
 use super::seen::{Kind, Seen, Sighting, Wish, key_of, was_made_as_resource};
-use super::status::{failed, of_record, pending, ready_to_write};
+use super::status::{failed, is_answered, of_record, pending, ready_to_write};
 use rear_api::resources::ReservationStatus;
 
 /// How long the answer to a program's wish stays there for it, once the ledger does not know it.
@@ -95,7 +95,7 @@ fn requesters_wish(seen: &Seen, record: &Reservation, by: Actor) -> Option<(Wish
     if let Some(text) = wanted
         && let Ok(until) = moment::read(text)
         && record.expires_at != Some(until)
-        && seen.answers.to(&Wish::Renew(text.to_owned())).is_none()
+        && !is_answered(seen, sighting.object.status.as_ref(), text)
     {
         return Some((Wish::Renew(text.to_owned()), Command::Renew { id, until, by }));
     }
@@ -168,7 +168,7 @@ fn status_write(
 ) -> Option<Write> {
     let object = &sighting.object;
     let end = object.spec.expires_at.as_deref().filter(|_| side == Kind::RequestersView);
-    let status = of_record(seen, record, side, object.conditions(), end);
+    let status = of_record(seen, record, side, object.status.as_ref(), end);
     let status = ready_to_write(seen, status, sighting.object.status.as_ref())?;
     Some(tell(sighting, status))
 }
@@ -180,7 +180,7 @@ fn tell(sighting: &Sighting, status: Box<ReservationStatus>) -> Write {
 
 fn create(seen: &Seen, record: &Reservation, namespace: &str, side: Kind) -> Write {
     let shown = rear_api::reservation::Reservation::from(record);
-    let status = of_record(seen, record, side, &[], None);
+    let status = of_record(seen, record, side, None, None);
     Write::Create {
         place: Place { namespace: namespace.to_owned(), name: seen.id.to_string() },
         view: if side == Kind::ProvidersView { PROVIDERS_VIEW } else { REQUESTERS_VIEW },

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kube::ResourceExt;
+use kube::core::ObjectMeta;
 use rear_api::resources::names::{PROVIDERS_VIEW, REQUESTERS_VIEW, VIEW_LABEL};
-use rear_api::resources::{Mark, Reservation as Object};
+use rear_api::resources::{Mark, Reservation as Object, ReservationStatus};
 use rear_engine::{Reservation, ReservationId, Timestamp};
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ pub(crate) enum Kind {
 
 /// What was answered to the wishes of an object, as far as the ledger does not remember it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Answers(pub(crate) BTreeMap<Wish, Answer>);
+pub(crate) struct Answers(BTreeMap<Wish, Answer>);
 
 /// What an object can want.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,7 +67,7 @@ pub(crate) enum Wish {
     Release,
 }
 
-/// The answer to a wish: no, or an explanation.
+/// The answer to a wish: no, with a code; or an explanation, or that an end was taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) code: Option<String>,
@@ -76,9 +76,10 @@ pub(crate) struct Answer {
 }
 
 /// What an object is.
-pub(crate) fn kind_of(object: &Object) -> Kind {
-    let is_named = object.name_any().parse::<ReservationId>().is_ok();
-    match object.labels().get(VIEW_LABEL).map(String::as_str) {
+fn kind_of(meta: &ObjectMeta) -> Kind {
+    let is_named = named_id(meta).is_some();
+    let view = meta.labels.as_ref().and_then(|labels| labels.get(VIEW_LABEL));
+    match view.map(String::as_str) {
         Some(REQUESTERS_VIEW) if is_named => Kind::RequestersView,
         Some(PROVIDERS_VIEW) if is_named => Kind::ProvidersView,
         _ => Kind::Original,
@@ -87,13 +88,20 @@ pub(crate) fn kind_of(object: &Object) -> Kind {
 
 /// The reservation that an object is about: a view says so by its name, a wish has the id that Kubernetes gave it.
 pub(crate) fn id_of(object: &Object) -> Option<ReservationId> {
-    match kind_of(object) {
-        Kind::Original => {
-            let uid = uuid::Uuid::parse_str(object.metadata.uid.as_deref()?).ok()?;
-            Some(ReservationId::from_bits(uid.as_u128()))
-        }
-        Kind::RequestersView | Kind::ProvidersView => object.name_any().parse().ok(),
+    match kind_of(&object.metadata) {
+        Kind::Original => id_of_wish(&object.metadata),
+        Kind::RequestersView | Kind::ProvidersView => named_id(&object.metadata),
     }
+}
+
+/// The reservation that an object is the wish for, whatever else can be read of it.
+pub(crate) fn id_of_wish(meta: &ObjectMeta) -> Option<ReservationId> {
+    let uid = meta.uid.as_deref().filter(|_| kind_of(meta) == Kind::Original)?;
+    Some(ReservationId::from_bits(uuid::Uuid::parse_str(uid).ok()?.as_u128()))
+}
+
+fn named_id(meta: &ObjectMeta) -> Option<ReservationId> {
+    meta.name.as_deref()?.parse().ok()
 }
 
 /// The key under which a wish is asked, which says that it is one.
@@ -109,7 +117,7 @@ pub(crate) fn was_made_as_resource(record: &Reservation) -> bool {
 
 impl Sighting {
     pub(crate) fn kind(&self) -> Kind {
-        kind_of(&self.object)
+        kind_of(&self.object.metadata)
     }
 
     /// Whether someone has deleted it.
@@ -150,6 +158,13 @@ impl Seen {
         marks.any(|mark| mark.ledger == self.mark.ledger && mark.position > self.mark.position)
     }
 
+    /// Whether this is the life of the ledger that a status was written in: what was agreed on in another may be forgotten.
+    pub(crate) fn is_of_this_life(&self, status: &ReservationStatus) -> bool {
+        let mark = status.ledger.as_deref().and_then(|text| text.parse::<Mark>().ok());
+        let life = |mark: &Mark| (mark.ledger, mark.position.incarnation);
+        mark.is_none_or(|mark| life(&mark) == life(&self.mark))
+    }
+
     /// Where the requester is told, or would be.
     pub(crate) fn requesters_namespace(&self) -> Option<&str> {
         let actual = self.requesters().map(|seen| seen.place.namespace.as_str());
@@ -172,6 +187,19 @@ impl Wish {
 }
 
 impl Answers {
+    /// Of several ends that were wanted one after the other, the last one is remembered: an earlier one may be wanted again.
+    pub(crate) fn add(&mut self, wish: Wish, answer: Answer) {
+        if matches!(wish, Wish::Renew(_)) {
+            self.forget_ends();
+        }
+        self.0.insert(wish, answer);
+    }
+
+    /// No end is wanted any more.
+    pub(crate) fn forget_ends(&mut self) {
+        self.0.retain(|known, _| !matches!(known, Wish::Renew(_)));
+    }
+
     pub(crate) fn to(&self, wish: &Wish) -> Option<&Answer> {
         self.0.get(wish)
     }

@@ -5,7 +5,7 @@ use rear_api::moment;
 use rear_api::problem::Code;
 use rear_api::reservation::Reservation as Shown;
 use rear_api::resources::names::{READY, RENEWED};
-use rear_api::resources::{Condition, ReservationStatus, Truth, set_condition};
+use rear_api::resources::{Condition, ReservationStatus, Truth, condition, set_condition};
 use rear_engine::Reservation;
 
 use super::seen::{Answer, Kind, Seen, Wish};
@@ -15,36 +15,58 @@ pub(super) fn of_record(
     seen: &Seen,
     record: &Reservation,
     side: Kind,
-    known: &[Condition],
+    known: Option<&ReservationStatus>,
     wanted_end: Option<&str>,
 ) -> ReservationStatus {
     let mut shown = Shown::from(record);
     if side == Kind::ProvidersView {
         shown.status.message = instruction::for_provider(record).status.message;
     }
-    let mut conditions = known.to_vec();
+    let mut conditions = known.map(|known| known.conditions.clone()).unwrap_or_default();
     let phase = shown.status.phase.name().to_owned();
     let truth = if record.phase.is_live() { Truth::True } else { Truth::False };
     set(seen, &mut conditions, READY, truth, &phase, &shown.status.message);
-    if let Some(end) = wanted_end
-        && let Some((truth, reason, message)) = renewal(seen, record, end)
-    {
-        set(seen, &mut conditions, RENEWED, truth, &reason, &message);
+    match wanted_end.map(|end| renewal(seen, record, known, end)) {
+        Some(Some((truth, reason, message))) => {
+            set(seen, &mut conditions, RENEWED, truth, &reason, &message);
+        }
+        Some(None) => {}
+        // Who takes the wish back may make it again.
+        None => conditions.retain(|condition| condition.kind != RENEWED),
     }
     ReservationStatus::of(&shown, &seen.id.to_string(), conditions)
 }
 
-/// What became of the end that the requester wants; nothing while that is not known yet.
-fn renewal(seen: &Seen, record: &Reservation, end: &str) -> Option<(Truth, String, String)> {
+/// Whether the end that the requester wants was answered, as this broker remembers it, or as the status says: whatever was agreed
+/// on since, over HTTP, counts more.
+pub(super) fn is_answered(seen: &Seen, known: Option<&ReservationStatus>, end: &str) -> bool {
+    let known = known.filter(|known| seen.is_of_this_life(known));
+    let said = known.and_then(|known| condition(&known.conditions, RENEWED));
+    let is_about_it = |said: &Condition| {
+        said.message.strip_prefix(end).is_some_and(|rest| rest.is_empty() || rest.starts_with(": "))
+    };
+    said.is_some_and(is_about_it) || seen.answers.to(&Wish::Renew(end.to_owned())).is_some()
+}
+
+/// What became of the end that the requester wants; nothing while that is not known yet, or is said already.
+fn renewal(
+    seen: &Seen,
+    record: &Reservation,
+    known: Option<&ReservationStatus>,
+    end: &str,
+) -> Option<(Truth, String, String)> {
     let no = |reason: &str, why: &str| (Truth::False, reason.to_owned(), format!("{end}: {why}"));
+    let yes = || (Truth::True, "Accepted".to_owned(), end.to_owned());
     if let Some(answer) = seen.answers.to(&Wish::Renew(end.to_owned())) {
-        return Some(no(answer.code.as_deref().unwrap_or("refused"), &answer.message));
+        return Some(match &answer.code {
+            Some(code) => no(code, &answer.message),
+            None => yes(),
+        });
     }
     match moment::read(end) {
         Err(error) => Some(no(Code::Invalid.name(), &error.to_string())),
-        Ok(until) if record.expires_at == Some(until) => {
-            Some((Truth::True, "Accepted".to_owned(), end.to_owned()))
-        }
+        Ok(until) if record.expires_at == Some(until) => Some(yes()),
+        Ok(_) if is_answered(seen, known, end) => None,
         Ok(_) if !record.phase.is_live() => {
             Some(no(Code::AlreadyEnded.name(), "the reservation has ended"))
         }
@@ -109,7 +131,9 @@ pub(super) fn ready_to_write(
     mut status: ReservationStatus,
     known: Option<&ReservationStatus>,
 ) -> Option<Box<ReservationStatus>> {
-    if known.is_some_and(|known| known.says_the_same_as(&status)) {
+    let is_so =
+        |known: &ReservationStatus| known.says_the_same_as(&status) && seen.is_of_this_life(known);
+    if known.is_some_and(is_so) {
         return None;
     }
     status.last_update_time = Some(moment::text(seen.now));

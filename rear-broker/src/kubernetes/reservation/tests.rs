@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use rear_api::moment;
 use rear_api::resources::names::{
     PROVIDER_REJECTED, PROVIDERS_VIEW, RENEWED, REQUESTER_ACTIVE, REQUESTER_RELEASED, VIEW_LABEL,
 };
-use rear_api::resources::{Condition, Mark, Reservation as Object, ReservationStatus, Truth};
+use rear_api::resources::{
+    Condition, Mark, Reservation as Object, ReservationStatus, Truth, is_true,
+};
 use rear_engine::reservation::{Ending, Pending, Release};
 use rear_engine::testing::{ask, cluster, resources};
 use rear_engine::{Command, Position, Reservation, ReservationId, Timestamp};
@@ -216,6 +219,89 @@ fn a_new_end_is_said_to_be_accepted_only_if_it_was() {
     assert_eq!(told(end, ended), Some((Truth::False, "already-ended".to_owned())));
 }
 
+/// Rome's wish for an end, which was agreed on and shown.
+fn renewed(end: &str) -> Seen {
+    let mut wish = wish();
+    change(&mut wish, |object| object.spec.expires_at = Some(end.to_owned()));
+    let mut seen = seen(Some(ending(end)), vec![wish]);
+    write_all(&mut seen);
+    seen
+}
+
+fn ending(end: &str) -> Reservation {
+    Reservation { expires_at: moment::read(end).ok(), ..granted() }
+}
+
+const EARLY: &str = "2027-02-01T00:00:00Z";
+const LATE: &str = "2027-03-01T00:00:00Z";
+
+#[test]
+fn a_renewal_by_http_outlives_an_older_wish() {
+    let mut seen = renewed(EARLY);
+    seen.record = Some(ending(LATE));
+    // Also for a broker that has just started: what it knows stands in the status.
+    assert_eq!(submitted(&seen), None);
+    write_all(&mut seen);
+    let status = seen.objects[0].object.status.clone().unwrap();
+    assert_eq!(status.expires_at.as_deref(), Some(LATE));
+    assert!(is_true(&status.conditions, RENEWED), "it was taken: {status:?}");
+    assert_eq!((submitted(&seen), written(&seen)), (None, vec![]));
+    // A wish that has changed counts.
+    let other = "2027-04-01T00:00:00Z";
+    change(&mut seen.objects[0], |object| object.spec.expires_at = Some(other.to_owned()));
+    let Some(Command::Renew { until, .. }) = submitted(&seen) else { panic!("it is not asked") };
+    assert_eq!(Some(until), moment::read(other).ok());
+}
+
+#[test]
+fn an_end_that_was_refused_is_not_asked_for_again_by_a_broker_that_starts() {
+    let mut seen = renewed(LATE);
+    change(&mut seen.objects[0], |object| object.spec.expires_at = Some(EARLY.to_owned()));
+    let answer = Answer {
+        code: Some("too-long".to_owned()),
+        message: "too long".to_owned(),
+        explanation: None,
+    };
+    seen.answers.add(Wish::Renew(EARLY.to_owned()), answer);
+    write_all(&mut seen);
+    seen.answers = Answers::default();
+    assert_eq!((submitted(&seen), written(&seen)), (None, vec![]));
+}
+
+#[test]
+fn a_wish_that_was_taken_back_can_be_made_again() {
+    let mut seen = renewed(EARLY);
+    seen.record = Some(ending(LATE));
+    change(&mut seen.objects[0], |object| object.spec.expires_at = None);
+    write_all(&mut seen);
+    change(&mut seen.objects[0], |object| object.spec.expires_at = Some(EARLY.to_owned()));
+    assert!(matches!(submitted(&seen), Some(Command::Renew { .. })));
+}
+
+#[test]
+fn of_several_answers_to_wishes_for_an_end_the_last_one_counts() {
+    let mut answers = Answers::default();
+    for end in [EARLY, LATE] {
+        let answer = Answer { code: None, message: String::new(), explanation: None };
+        answers.add(Wish::Renew(end.to_owned()), answer);
+    }
+    assert!(answers.to(&Wish::Renew(EARLY.to_owned())).is_none());
+    assert!(answers.to(&Wish::Renew(LATE.to_owned())).is_some());
+}
+
+#[test]
+fn what_a_restored_ledger_has_forgotten_of_a_wish_is_asked_for_again() {
+    let mut seen = renewed(LATE);
+    seen.mark.position.incarnation += 1;
+    seen.record = Some(ending(EARLY));
+    assert!(matches!(submitted(&seen), Some(Command::Renew { .. })));
+    // Once it was seen by the restored ledger, it is as before.
+    seen.record = Some(ending(LATE));
+    write_all(&mut seen);
+    seen.record = Some(ending(EARLY));
+    assert_eq!(submitted(&seen), None);
+}
+
 #[test]
 fn only_the_sides_own_words_count() {
     let with = |kind: &str, in_copy: bool| {
@@ -239,7 +325,7 @@ fn only_the_sides_own_words_count() {
 fn a_refusal_is_told_once_and_stays_whatever_is_edited() {
     let mut seen = seen(None, vec![wish()]);
     let answer = Answer { code: None, message: "no cluster fits".to_owned(), explanation: None };
-    seen.answers.0.insert(Wish::Reserve, answer);
+    seen.answers.add(Wish::Reserve, answer);
     write_all(&mut seen);
     assert_eq!(written(&seen), []);
     change(&mut seen.objects[0], |object| {
