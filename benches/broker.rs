@@ -38,11 +38,12 @@ fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     pki::write(folder.path());
     let echo = Process::start("--as-echo", folder.path());
+    let reading = Process::start("--as-reading-echo", folder.path());
     let broker = Process::start("--as-broker", folder.path());
     for number in 0..CALLERS {
         Connection::open(&broker, folder.path(), &client::name(number)).advertise();
     }
-    compare_advertisements(folder.path(), &echo, &broker, span);
+    compare_advertisements(folder.path(), &echo, &reading, &broker, span);
     compare_reservations(folder.path(), &echo, &broker, span);
     drop(broker);
     time_news(folder.path(), if once { 5 } else { 500 });
@@ -93,14 +94,23 @@ fn load(
     Load { cpu: used / u32::try_from(waits.len()).unwrap_or(u32::MAX), times }
 }
 
-fn compare_advertisements(folder: &Path, echo: &Process, broker: &Process, span: Duration) {
-    let echoed = load(echo, folder, span, Connection::advertise);
-    let told = load(broker, folder, span, Connection::advertise);
+fn compare_advertisements(
+    folder: &Path,
+    echo: &Process,
+    reading: &Process,
+    broker: &Process,
+    span: Duration,
+) {
+    let [echoed, read, told] =
+        [echo, reading, broker].map(|process| load(process, folder, span, Connection::advertise));
+    let times = |other: &Load| told.cpu.as_secs_f64() / other.cpu.as_secs_f64();
     println!(
-        "unchanged advertisement: {:?} of processor, the echo {:?}: {:.2} times",
+        "unchanged advertisement: {:?} of processor, the echo {:?}: {:.2} times; an echo that reads the JSON and writes it again {:?}: {:.2} times",
         told.cpu,
         echoed.cpu,
-        told.cpu.as_secs_f64() / echoed.cpu.as_secs_f64()
+        times(&echoed),
+        read.cpu,
+        times(&read),
     );
 }
 

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use axum::Router;
 use axum::body::Bytes;
-use axum::routing::post;
+use axum::routing::{MethodRouter, post};
+use axum::{Json, Router};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
@@ -22,6 +22,7 @@ use rear_engine::testing::{advertisement, ask, cluster, id, resources};
 use rear_engine::{Actor, Command as Order, Policy};
 use rear_store::clock::{Clock, SystemClock};
 use rear_store::{Commit, RedbJournal, Store};
+use serde_json::Value;
 use tokio_rustls::TlsAcceptor;
 
 /// Ticks of the processor's clock in a second, as Linux counts them for everyone.
@@ -73,7 +74,11 @@ fn cpu_of(process: u32) -> Duration {
 pub(crate) fn play(role: &str, folder: &Path) -> bool {
     let runtime = || tokio::runtime::Runtime::new().expect("threads");
     match role {
-        "--as-echo" => runtime().block_on(echo(folder)),
+        "--as-echo" => runtime().block_on(echo(folder, post(|body: Bytes| async move { body }))),
+        "--as-reading-echo" => {
+            let reading = post(|Json(body): Json<Value>| async move { Json(body) });
+            runtime().block_on(echo(folder, reading));
+        }
         "--as-broker" => runtime().block_on(broker(folder, "data")),
         "--as-fresh-broker" => runtime().block_on(broker(folder, "fresh")),
         "--as-store" => store(folder),
@@ -87,12 +92,11 @@ fn say(line: &str) {
     writeln!(out, "{line}").and_then(|()| out.flush()).expect("a reader");
 }
 
-/// The same TLS and the same HTTP, and a handler that does nothing.
-async fn echo(folder: &Path) {
+/// The same TLS and the same HTTP, and a handler that does nothing, or reads the JSON and writes it again.
+async fn echo(folder: &Path, echo: MethodRouter) {
     let trust = Trust::new(Credentials::read(folder).expect("certificates"));
     let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     say(&socket.local_addr().expect("a port").to_string());
-    let echo = post(|body: Bytes| async move { body });
     let router = Router::new()
         .route("/api/v1/advertisements", echo.clone())
         .route("/api/v1/reservations", echo);

@@ -4,12 +4,16 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::http::header::{HeaderName, SERVER};
+use axum::http::header::{HeaderName, RETRY_AFTER, SERVER};
+use axum::response::{IntoResponse, Response};
 
 use crate::broker::Broker;
 
 /// Which program this is, for those who wonder why it behaves so.
 const PROGRAM: (HeaderName, &str) = (SERVER, concat!("rear-broker/", env!("CARGO_PKG_VERSION")));
+
+/// When to ask again, in seconds: about how often those ask who wait for a broker.
+const READY_LATER: &str = "1";
 
 /// The process answers.
 #[utoipa::path(
@@ -32,14 +36,14 @@ pub(super) async fn alive() -> &'static str {
         (status = 503, content_type = "text/plain", body = String, description = "It cannot, and why")
     )
 )]
-pub(super) async fn ready(
-    State(broker): State<Arc<Broker>>,
-) -> (StatusCode, [(HeaderName, &'static str); 1], String) {
-    let (status, said) = match why_not_ready(&broker) {
-        None => (StatusCode::OK, "ok\n".to_owned()),
-        Some(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
-    };
-    (status, [PROGRAM], said)
+pub(super) async fn ready(State(broker): State<Arc<Broker>>) -> Response {
+    match why_not_ready(&broker) {
+        None => ([PROGRAM], "ok\n").into_response(),
+        Some(why) => {
+            let later = (RETRY_AFTER, READY_LATER);
+            (StatusCode::SERVICE_UNAVAILABLE, [PROGRAM, later], format!("{why}\n")).into_response()
+        }
+    }
 }
 
 /// Why nothing can be granted at the moment.

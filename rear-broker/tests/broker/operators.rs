@@ -113,7 +113,9 @@ fn a_clock_that_jumped_stops_grants_until_an_administrator_has_looked() {
     while paris.get("/readyz").status == 200 {
         thread::yield_now();
     }
-    let why = String::from_utf8(paris.get("/readyz").body).unwrap();
+    let unready = paris.get("/readyz");
+    assert_eq!(unready.header("retry-after"), Some("1"));
+    let why = String::from_utf8(unready.body).unwrap();
     assert!(why.starts_with("the clock jumped ahead by "), "{why}");
     let refused = paris.post("/api/v1/reservations", &request("1", "1Gi"));
     assert_eq!(refused.problem(503), "not-ready");
