@@ -119,7 +119,7 @@ keys! {
     etcd_password_file: Option<PathBuf> = "etcd-password-file" "FILE" None, AtRestart;
     /// Where the other brokers reach this one, HOST:PORT, to hand over what they would otherwise contend for; without it they contend
     etcd_peer_address: Option<PeerAddress> = "etcd-peer-address" "HOST:PORT" None, AtRestart;
-    /// After so many entries of the journal in etcd a snapshot of the ledger is put there, and older entries are removed
+    /// After so many entries of the journal in etcd, or later if they are small beside the ledger, a snapshot of the ledger is put there, and older entries are removed
     etcd_snapshot_every: NonZeroU32 = "etcd-snapshot-every" "NUMBER" Some("1000"), AtRestart;
     /// The port of the API
     http_port: u16 = "http-port" "PORT" Some("8443"), AtRestart;

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::presence::Other;
 use super::remote::Remote;
+use super::snapshot::{Shelf, Since};
 use crate::chain::chain;
 use crate::journal::{Compass, JournalError, Standing, TellEnd, Wake};
 use crate::position::Position;
@@ -41,8 +42,10 @@ struct State {
     next_as_of: Option<(Instant, Position)>,
     trouble: Option<String>,
     fork: Option<Fork>,
-    /// When the last snapshot was made, by the journal's time in nanoseconds, and where it ends.
-    snapshot: Option<(i64, Position)>,
+    /// The last snapshot.
+    snapshot: Option<Shelf>,
+    /// How many bytes the entries have that were applied since it was made, or noticed.
+    grown: u64,
     /// How many brokers are there, and the newest shape of entries that all of them read.
     brokers: usize,
     schema: u8,
@@ -70,6 +73,7 @@ impl Hub {
             trouble: None,
             fork: None,
             snapshot: None,
+            grown: 0,
             brokers: 1,
             schema: SCHEMA,
             company: false,
@@ -215,12 +219,27 @@ impl Hub {
         self.state().fork.clone()
     }
 
-    pub(super) fn note_snapshot(&self, at: i64, position: Position) {
-        self.state().snapshot = Some((at, position));
+    pub(super) fn note_snapshot(&self, shelf: &Shelf) {
+        let mut state = self.state();
+        state.snapshot = Some(shelf.clone());
+        state.grown = 0;
     }
 
     pub(super) fn last_snapshot(&self) -> Option<Position> {
-        self.state().snapshot.map(|(_, position)| position)
+        self.state().snapshot.as_ref().map(|shelf| shelf.head.position)
+    }
+
+    /// An entry of so many bytes is applied, and what it ends with: how far that is from the last snapshot.
+    pub(super) fn advance(&self, head: Head, bytes: usize) -> Since {
+        self.apply(head);
+        let mut state = self.state();
+        state.grown = state.grown.saturating_add(bytes as u64);
+        let (from, snapshot) = match &state.snapshot {
+            Some(shelf) => (shelf.head.position.number, shelf.bytes),
+            None => (0, 0),
+        };
+        let entries = head.position.number.saturating_sub(from);
+        Since { entries, bytes: state.grown, snapshot }
     }
 
     pub(super) fn note_others(&self, others: &[Other]) {
@@ -286,7 +305,7 @@ impl Compass for Hub {
             applied: state.applied.position,
             known: state.known,
             trouble: fork.or_else(|| state.trouble.clone()),
-            snapshot: state.snapshot.map(|(at, position)| (since(at), position)),
+            snapshot: state.snapshot.as_ref().map(|shelf| (since(shelf.at), shelf.head.position)),
             retries: self.remote.retries(),
             brokers: state.brokers,
         }

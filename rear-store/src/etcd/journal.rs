@@ -150,7 +150,7 @@ impl EtcdJournal {
         drop(self.block_on(presence::say(&self.hub, self.broker, &self.lease)));
         runtime.spawn(presence::stay(self.hub.clone(), self.broker, self.lease.clone()));
         if let Ok(Some(shelf)) = self.block_on(snapshot::find(&self.hub.remote)) {
-            self.hub.note_snapshot(shelf.at, shelf.head.position);
+            self.hub.note_snapshot(&shelf);
         }
     }
 
@@ -205,7 +205,7 @@ impl EtcdJournal {
             })?;
         self.local.apply(&batch, &head, || Ok(()))?;
         self.won(id.broker, head.position);
-        self.advance(head);
+        self.advance(head, bytes.len());
         Ok(Followed::Batch(Box::new(batch)))
     }
 
@@ -221,7 +221,7 @@ impl EtcdJournal {
         let newer = newer.ok_or(Fork::OtherEntry(applied.position))?;
         let handle = self.handle();
         snapshot::install(&self.hub.remote, &handle, &newer, &mut self.local)?;
-        self.hub.note_snapshot(newer.at, newer.head.position);
+        self.hub.note_snapshot(&newer);
         self.winners = Winners::since(newer.head.position);
         self.hub.apply(newer.head);
         Ok(Followed::Anew)
@@ -240,11 +240,9 @@ impl EtcdJournal {
     }
 
     /// An entry is applied; now and then, a snapshot is due.
-    fn advance(&mut self, head: Head) {
-        self.hub.apply(head);
-        let last = self.hub.last_snapshot().map_or(0, |position| position.number);
-        let due =
-            head.position.number >= last.saturating_add(self.hub.remote.options().snapshot_every);
+    fn advance(&mut self, head: Head, bytes: usize) {
+        let since = self.hub.advance(head, bytes);
+        let due = since.is_due(self.hub.remote.options().snapshot_every);
         let tried = self.snapshot_tried.is_some_and(|at| at.elapsed() < snapshot::PAUSE);
         if !due || tried || self.snapshotting.swap(true, Ordering::AcqRel) {
             return;
@@ -333,7 +331,7 @@ impl Journal for EtcdJournal {
         applied?;
         self.desk.note(after.position, &proposal.bytes);
         self.won(self.broker, after.position);
-        self.advance(after);
+        self.advance(after, proposal.bytes.len());
         Ok(())
     }
 

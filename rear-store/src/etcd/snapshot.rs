@@ -27,20 +27,47 @@ const CHUNK: usize = 512 << 10;
 /// How long a snapshot may take before another broker makes one, in seconds.
 const CLAIM: i64 = 600;
 
+/// The journal since the last snapshot has grown to this part of it before the next one: so all snapshots together are at most
+/// twice as many bytes as all entries, however large the ledger is.
+const WORTH: u64 = 2;
+
+/// What a broker does not know of the journal, because it was not there, does not count: after so many times the usual number
+/// of entries one is made all the same.
+const LATEST: u64 = 16;
+
+/// How far the journal has come since the last snapshot.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Since {
+    pub(super) entries: u64,
+    /// How many bytes those have that were followed.
+    pub(super) bytes: u64,
+    /// How many bytes the snapshot has.
+    pub(super) snapshot: u64,
+}
+
+impl Since {
+    /// Whether another one is worth its bytes.
+    pub(super) fn is_due(self, every: u64) -> bool {
+        let worth = self.entries >= every && self.bytes >= self.snapshot / WORTH;
+        worth || self.entries >= every.saturating_mul(LATEST)
+    }
+}
+
 /// A snapshot that is there.
 #[derive(Debug, Clone)]
 pub(super) struct Shelf {
     pub(super) head: Head,
     pub(super) upload: u128,
     pub(super) chunks: u64,
+    pub(super) bytes: u64,
     pub(super) at: i64,
 }
 
 /// The last snapshot, if there is one.
 pub(super) async fn find(remote: &Remote) -> Result<Option<Shelf>, JournalError> {
     let Some(bytes) = remote.value(remote.keys.snapshot()).await? else { return Ok(None) };
-    let ShelfRecord { head, upload, chunks, bytes: _, at } = ShelfRecord::open(&bytes)?;
-    Ok(Some(Shelf { head: open_head(&head)?, upload, chunks, at }))
+    let ShelfRecord { head, upload, chunks, bytes, at } = ShelfRecord::open(&bytes)?;
+    Ok(Some(Shelf { head: open_head(&head)?, upload, chunks, bytes, at }))
 }
 
 /// Puts the rows of a snapshot in the place of all that the broker's own file holds.
@@ -134,9 +161,10 @@ fn make_claimed(
     let head = applied(&*rows)?;
     let present = handle.block_on(find(&hub.remote))?;
     if let Some(present) = &present
-        && head.position.number < present.head.position.number + hub.remote.options().snapshot_every
+        && hub.last_snapshot() != Some(present.head.position)
     {
-        hub.note_snapshot(present.at, present.head.position);
+        // Another broker was faster: whether the next one is due is to be seen.
+        hub.note_snapshot(present);
         return Ok(());
     }
     let shelf = upload(&hub.remote, handle, &*rows, head, broker)?;
@@ -145,7 +173,7 @@ fn make_claimed(
         // Another broker makes one: what was put here goes when that is done.
         return Ok(());
     }
-    hub.note_snapshot(shelf.at, shelf.head.position);
+    hub.note_snapshot(&shelf);
     handle.block_on(clear_away(&hub.remote, &shelf, claim))
 }
 
@@ -181,14 +209,14 @@ pub(super) fn upload(
     broker: u128,
 ) -> Result<Shelf, JournalError> {
     let upload = hash_of(&[&broker.to_be_bytes()[..], &seal_head(&head)?].concat());
-    let mut out = Uploading { remote, handle, upload, chunks: 0, chunk: Vec::new() };
+    let mut out = Uploading { remote, handle, upload, chunks: 0, bytes: 0, chunk: Vec::new() };
     let written = write_rows(rows, &mut out).and_then(|_| Ok(out.put_chunk()?));
     written.map_err(|error| match error {
         BackupError::Journal(error) => error,
         error => JournalError::OutOfReach(chain(&error)),
     })?;
     let at = head.time_mark.as_nanos();
-    Ok(Shelf { head, upload, chunks: out.chunks, at })
+    Ok(Shelf { head, upload, chunks: out.chunks, bytes: out.bytes, at })
 }
 
 /// Cuts what is written into chunks and puts each.
@@ -197,6 +225,7 @@ struct Uploading<'r> {
     handle: &'r Handle,
     upload: u128,
     chunks: u64,
+    bytes: u64,
     chunk: Vec<u8>,
 }
 
@@ -204,12 +233,14 @@ impl Uploading<'_> {
     fn put_chunk(&mut self) -> io::Result<()> {
         let key = self.remote.keys.chunk(self.upload, self.chunks);
         let chunk = std::mem::take(&mut self.chunk);
+        let length = chunk.len() as u64;
         let put = self.remote.each(|mut client: Client| {
             let (key, chunk) = (key.clone(), chunk.clone());
             async move { client.put(key, chunk, None).await }
         });
         self.handle.block_on(put).map_err(|trouble| io::Error::other(trouble.into_text()))?;
         self.chunks += 1;
+        self.bytes += length;
         Ok(())
     }
 }
@@ -232,8 +263,7 @@ impl Write for Uploading<'_> {
 /// The record of a snapshot.
 pub(super) fn record(shelf: &Shelf) -> Result<Vec<u8>, JournalError> {
     let head = seal_head(&shelf.head)?;
-    let Shelf { upload, chunks, at, .. } = *shelf;
-    let bytes = chunks * CHUNK as u64;
+    let Shelf { upload, chunks, bytes, at, .. } = *shelf;
     Ok(ShelfRecord { head, upload, chunks, bytes, at }.seal()?)
 }
 
@@ -282,3 +312,32 @@ fn delete(from: String, to: String) -> TxnOp {
 
 /// How long a snapshot that failed is not tried again.
 pub(super) const PAUSE: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EVERY: u64 = 1000;
+
+    fn is_due(entries: u64, bytes: u64, snapshot: u64) -> bool {
+        Since { entries, bytes, snapshot }.is_due(EVERY)
+    }
+
+    #[test]
+    fn the_first_snapshot_is_made_after_the_usual_number_of_entries() {
+        assert!(!is_due(EVERY - 1, 1 << 30, 0));
+        assert!(is_due(EVERY, 0, 0));
+    }
+
+    #[test]
+    fn a_large_ledger_is_written_again_when_half_as_much_has_come() {
+        assert!(!is_due(EVERY, 49, 100));
+        assert!(is_due(EVERY, 50, 100));
+    }
+
+    #[test]
+    fn what_was_not_seen_of_the_journal_does_not_keep_it_for_ever() {
+        assert!(!is_due(EVERY * LATEST - 1, 0, 100));
+        assert!(is_due(EVERY * LATEST, 0, 100));
+    }
+}
