@@ -219,14 +219,14 @@ impl Hub {
         self.state().fork.clone()
     }
 
-    pub(super) fn note_snapshot(&self, shelf: &Shelf) {
+    pub(super) fn note_snapshot(&self, made: &Shelf) {
         let mut state = self.state();
-        state.snapshot = Some(shelf.clone());
+        state.snapshot = Some(made.clone());
         state.grown = 0;
     }
 
     pub(super) fn last_snapshot(&self) -> Option<Position> {
-        self.state().snapshot.as_ref().map(|shelf| shelf.head.position)
+        self.state().snapshot.as_ref().map(|last| last.head.position)
     }
 
     /// An entry of so many bytes is applied, and what it ends with: how far that is from the last snapshot.
@@ -235,7 +235,7 @@ impl Hub {
         let mut state = self.state();
         state.grown = state.grown.saturating_add(bytes as u64);
         let (from, snapshot) = match &state.snapshot {
-            Some(shelf) => (shelf.head.position.number, shelf.bytes),
+            Some(last) => (last.head.position.number, last.bytes),
             None => (0, 0),
         };
         let entries = head.position.number.saturating_sub(from);

@@ -43,6 +43,16 @@ impl Gathering {
 
     /// All that waits, up to a weight, and those who can be expected at once.
     pub(super) fn take(self, first: Work, waiting: &Receiver<Work>, limit: usize) -> Vec<Work> {
+        self.take_between(first, waiting, limit, sleep)
+    }
+
+    fn take_between(
+        self,
+        first: Work,
+        waiting: &Receiver<Work>,
+        limit: usize,
+        mut sleep: impl FnMut(Duration),
+    ) -> Vec<Work> {
         let mut taken = Taken { bytes: first.weight(), work: vec![first], limit };
         taken.take_waiting(waiting);
         for _ in 0..LOOKS {
@@ -86,8 +96,7 @@ pub(super) fn asked(work: &[Work]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::{Sender, channel};
-    use std::thread;
+    use std::sync::mpsc::channel;
 
     use super::super::Reply;
     use super::*;
@@ -104,14 +113,6 @@ mod tests {
         gathering
     }
 
-    /// Whoever comes once the first look is over.
-    fn late(sender: Sender<Work>) -> thread::JoinHandle<()> {
-        thread::spawn(move || {
-            sleep(SHORTEST);
-            sender.send(someone()).expect("someone listens");
-        })
-    }
-
     #[test]
     fn nobody_waits_for_others_who_were_not_there() {
         assert_eq!(Gathering::default().nap(1), None);
@@ -124,28 +125,37 @@ mod tests {
         assert_eq!(after(2, SLOW).nap(1), Some(LONGEST / LOOKS));
         let quick = Duration::from_micros(3_200);
         assert_eq!(after(2, quick).nap(1), Some(Duration::from_micros(100)));
+        assert_eq!(after(2, SHORTEST * LOOKS * PART).nap(1), Some(SHORTEST));
         assert_eq!(after(2, Duration::from_micros(400)).nap(1), None, "a nap would be longer");
         assert_eq!(after(2, Duration::from_secs(9)).nap(1), Some(LONGEST / LOOKS));
     }
 
     #[test]
     fn those_who_were_answered_together_are_taken_together() {
-        // Threads may be slow to come: one of many tries shows that somebody waits for them.
-        let came = (0..200).any(|_| {
-            let (sender, waiting) = channel();
-            let late = late(sender);
-            let taken = after(2, SLOW).take(someone(), &waiting, usize::MAX);
-            late.join().expect("no panic");
-            taken.len() == 2
+        let (sender, waiting) = channel();
+        let mut naps = Vec::new();
+        let taken = after(3, SLOW).take_between(someone(), &waiting, usize::MAX, |nap| {
+            naps.push(nap);
+            sender.send(someone()).expect("someone listens");
         });
-        assert!(came, "nobody who came a moment later was waited for");
+        assert_eq!((taken.len(), naps), (3, vec![LONGEST / LOOKS; 2]));
+    }
+
+    #[test]
+    fn who_does_not_come_is_not_waited_for_longer() {
+        let (_sender, waiting) = channel();
+        let mut naps = 0;
+        let taken = after(2, SLOW).take_between(someone(), &waiting, usize::MAX, |_| naps += 1);
+        assert_eq!((taken.len(), naps), (1, LOOKS));
     }
 
     #[test]
     fn more_than_fits_waits_for_the_next_batch() {
         let (sender, waiting) = channel();
         (0..3).for_each(|_| sender.send(someone()).expect("someone listens"));
-        let taken = after(9, SLOW).take(someone(), &waiting, someone().weight() * 2);
+        let limit = someone().weight() * 2;
+        let never = |_| panic!("nobody is waited for who has no place");
+        let taken = after(9, SLOW).take_between(someone(), &waiting, limit, never);
         assert_eq!(taken.len(), 2);
     }
 
