@@ -280,17 +280,13 @@ impl Index {
     }
 }
 
-/// Clusters that lose about the same by a request are neighbours: four classes for each doubling of what a core with two
-/// GiB takes of a cluster, then its CPU. Measured in benches/decide.rs: by CPU alone, a block holds clusters of very
-/// different memory, and its bound is too loose to rule it out.
-fn size_class(allocatable: Resources) -> (Reverse<u32>, u64) {
-    let taken = |amount: u64, dimension| {
-        let whole = allocatable.get(dimension).max(1);
-        (u128::from(amount) << 64) / u128::from(whole)
+/// Clusters of nearly the same size are neighbours: eight classes for each doubling of CPU, then of memory.
+fn size_class(allocatable: Resources) -> (u32, u32, u64) {
+    let class = |amount: u64| {
+        let magnitude = amount.max(1).ilog2();
+        let eighth = ((u128::from(amount) * 8) >> magnitude) & 7;
+        magnitude * 8 + u32::try_from(eighth).unwrap_or_default()
     };
-    let taken = taken(1000, Dimension::Cpu) + taken(2 << 30, Dimension::Memory);
-    // Quarters of what lies between two powers of two.
-    let magnitude = taken.max(4).ilog2();
-    let quarter = u32::try_from(taken >> (magnitude - 2) & 3).unwrap_or_default();
-    (Reverse(magnitude * 4 + quarter), allocatable.get(Dimension::Cpu))
+    let memory = allocatable.get(Dimension::Memory);
+    (class(allocatable.get(Dimension::Cpu)), class(memory), memory)
 }
