@@ -1,6 +1,6 @@
 //! Amounts on the wire: Kubernetes quantities for CPU and memory, and for GPU and storage where they are known.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use rear_engine::resources::DIMENSIONS;
 use rear_engine::{Dimension, Resources};
@@ -50,6 +50,9 @@ pub struct RequestedResources {
 
 only_objects!(ResourceList, RequestedResources);
 
+/// Most amounts have no more characters, so that their text is not moved while it is written.
+const MOST_AMOUNTS: usize = 16;
+
 /// The dimensions of which something is known. CPU and memory always are.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Known([bool; DIMENSIONS]);
@@ -68,7 +71,10 @@ impl QuantityText {
     /// An amount of this dimension.
     #[must_use]
     pub fn of(dimension: Dimension, amount: u64) -> Self {
-        Self(dimension.quantity(amount).to_string())
+        let mut text = String::with_capacity(MOST_AMOUNTS);
+        // Texts take all that is written.
+        let _ = write!(text, "{}", dimension.quantity(amount));
+        Self(text)
     }
 }
 

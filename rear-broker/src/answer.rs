@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::http::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER};
 use axum::http::{HeaderValue, Response, StatusCode};
 use axum::response::IntoResponse;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -32,7 +32,7 @@ pub fn json(status: StatusCode, body: &impl Serialize, revision: Position) -> Re
             *response.status_mut() = status;
             let headers = response.headers_mut();
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            headers.insert(REVISION_HEADER, revision_value(revision));
+            headers.insert(REVISION, revision_value(revision));
             response
         }
         Err(error) => {
@@ -40,6 +40,9 @@ pub fn json(status: StatusCode, body: &impl Serialize, revision: Position) -> Re
         }
     }
 }
+
+/// The header that names a state.
+pub(crate) const REVISION: HeaderName = HeaderName::from_static(REVISION_HEADER);
 
 /// The value of the header that names a state.
 #[must_use]

@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Uri};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use rear_api::problem::{Code, Problem};
 use rear_api::revision::{AT_LEAST_HEADER, Position, STALE_HEADER};
 use rear_store::{Standing, Store};
 use tokio::sync::oneshot;
 
 use crate::answer::{Failure, SOON};
+
+const AT_LEAST: HeaderName = HeaderName::from_static(AT_LEAST_HEADER);
+const STALE: HeaderName = HeaderName::from_static(STALE_HEADER);
 
 /// How long a caller waits for what another broker has decided: that takes milliseconds while all is well.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -45,7 +48,7 @@ pub(crate) async fn catch_up(store: &Store) -> Result<(), String> {
 pub(crate) fn mark(store: &Store, headers: &mut HeaderMap) {
     let Some(standing) = store.standing() else { return };
     if standing.age > Standing::STALE_AFTER {
-        headers.insert(STALE_HEADER, HeaderValue::from(standing.age.as_secs()));
+        headers.insert(STALE, HeaderValue::from(standing.age.as_secs()));
     }
 }
 
@@ -69,7 +72,7 @@ fn late(why: &str) -> Failure {
 }
 
 fn at_least(headers: &HeaderMap) -> Result<Option<Position>, Failure> {
-    let Some(value) = headers.get(AT_LEAST_HEADER) else { return Ok(None) };
+    let Some(value) = headers.get(AT_LEAST) else { return Ok(None) };
     let wrong = || Problem::new(Code::Unreadable, "REAR-At-Least: it is INCARNATION.NUMBER").into();
     let position = value.to_str().ok().and_then(|text| text.parse().ok());
     position.map(Some).ok_or_else(wrong)

@@ -50,8 +50,8 @@ pub const MAX_STREAMS: u32 = 128;
 /// Bytes of headers: names and values of a request are far shorter.
 pub const MAX_HEADER_BYTES: u32 = 16 << 10;
 
-/// How many headers a request may have.
-pub const MAX_HEADERS: usize = 64;
+/// How many headers a request may have. It is hyper's own limit: for another one it would fill a list anew for every request.
+pub const MAX_HEADERS: usize = 100;
 
 /// Streams that an HTTP/2 client may reset before they were accepted: more is an attack.
 pub const MAX_PENDING_RESETS: usize = 20;

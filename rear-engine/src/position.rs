@@ -46,7 +46,10 @@ impl Position {
 
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.incarnation, self.number)
+        let mut digits = itoa::Buffer::new();
+        f.write_str(digits.format(self.incarnation))?;
+        f.write_str(".")?;
+        f.write_str(digits.format(self.number))
     }
 }
 

@@ -114,7 +114,7 @@ impl Quantity {
             return Err(QuantityError::Negative);
         }
         let whole = self.nanos / nanos_per_step;
-        let steps = if self.nanos % nanos_per_step == 0 { whole } else { whole + 1 };
+        let steps = if whole * nanos_per_step == self.nanos { whole } else { whole + 1 };
         i64::try_from(steps).map(i64::cast_unsigned).map_err(|_| QuantityError::TooLarge)
     }
 }

@@ -140,8 +140,8 @@ impl Advertisement {
         let advertised = seen.record.advertised.as_ref()?;
         let told = &advertised.advertisement;
         Some(Self {
-            cluster_id: seen.record.id.to_string(),
-            cluster_name: told.name.to_string(),
+            cluster_id: seen.record.id.as_str().to_owned(),
+            cluster_name: told.name.as_str().to_owned(),
             timestamp: moment::text(told.timestamp),
             resources: ShownResources::of(told, &seen),
             cost: told.cost.as_ref().map(CostBody::from),

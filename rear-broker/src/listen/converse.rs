@@ -24,8 +24,7 @@ use super::lingering::lingering;
 use super::stopped;
 use super::taking::{Guarded, Takers};
 use crate::limits::{
-    LAST_ANSWERS, MAX_CONNECTION_AGE, MAX_HEADER_BYTES, MAX_HEADERS, MAX_PENDING_RESETS,
-    MAX_STREAMS,
+    LAST_ANSWERS, MAX_CONNECTION_AGE, MAX_HEADER_BYTES, MAX_PENDING_RESETS, MAX_STREAMS,
 };
 
 /// Which HTTP was agreed on. The other one is not listened to: its requests would not be held to the right deadlines.
@@ -101,7 +100,6 @@ fn http(protocol: Protocol) -> Builder<TokioExecutor> {
         .http1()
         .timer(TokioTimer::new())
         .header_read_timeout(None)
-        .max_headers(MAX_HEADERS)
         .max_buf_size(MAX_HEADER_BYTES as usize * 4);
     builder
         .http2()

@@ -11,7 +11,7 @@ use axum::http::{HeaderValue, Method, Response, StatusCode};
 use rear_api::body::read;
 use rear_api::moment;
 use rear_api::problem::{Code, Problem};
-use rear_api::revision::{Position, REVISION_HEADER};
+use rear_api::revision::Position;
 use rear_engine::{ClusterId, Command};
 use rear_store::backup;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ use tracing::{error, info};
 use super::actions::About;
 use super::list::{Nothing, Query};
 use super::openapi::Problems;
-use crate::answer::{Failure, json, revision_value};
+use crate::answer::{Failure, REVISION, json, revision_value};
 use crate::broker::Broker;
 use crate::caller::Caller;
 
@@ -106,7 +106,7 @@ fn handed_out(body: Body, position: Position) -> Response<Body> {
     let mut response = Response::new(body);
     let kind = HeaderValue::from_static("application/octet-stream");
     response.headers_mut().insert(CONTENT_TYPE, kind);
-    response.headers_mut().insert(REVISION_HEADER, revision_value(position));
+    response.headers_mut().insert(REVISION, revision_value(position));
     response
 }
 

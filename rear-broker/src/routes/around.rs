@@ -13,7 +13,6 @@ use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use rear_api::moment;
 use rear_api::problem::{Code, Problem};
-use rear_api::revision::REVISION_HEADER;
 use rear_engine::ClusterId;
 use tower::Service;
 use tracing::{debug, error};
@@ -21,7 +20,7 @@ use uuid::Uuid;
 
 use super::actions::{About, Action};
 use super::{addresses, router};
-use crate::answer::{Detail, Failure, revision_value};
+use crate::answer::{Detail, Failure, REVISION, revision_value};
 use crate::audit::Record;
 use crate::broker::Broker;
 use crate::caller::Connection;
@@ -149,9 +148,9 @@ fn failed() -> Response {
 fn finish(broker: &Broker, asked: &Asked, mut response: Response) -> Response {
     let status = response.status();
     let headers = response.headers_mut();
-    if !headers.contains_key(REVISION_HEADER) {
+    if !headers.contains_key(REVISION) {
         let position = broker.store.view().position();
-        headers.insert(REVISION_HEADER, revision_value(position));
+        headers.insert(REVISION, revision_value(position));
     }
     freshness::mark(&broker.store, headers);
     if status == StatusCode::UNAUTHORIZED {

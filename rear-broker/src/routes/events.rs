@@ -13,7 +13,7 @@ use futures::stream;
 use rear_api::event::{EventData, EventName, Object};
 use rear_api::problem::{Code, Problem};
 use rear_api::reservation::Reservation;
-use rear_api::revision::{EventId, REVISION_HEADER};
+use rear_api::revision::EventId;
 use rear_engine::{ClusterId, Subject};
 use rear_store::view::Told;
 use rear_store::{FeedError, News, View};
@@ -22,7 +22,7 @@ use tokio::time::sleep;
 use super::advertisements::shown;
 use super::list::{Nothing, Query, unreadable};
 use super::openapi::Problems;
-use crate::answer::{Failure, SOON, revision_value};
+use crate::answer::{Failure, REVISION, SOON, revision_value};
 use crate::broker::Broker;
 use crate::caller::{Caller, Connection};
 use crate::limits::{MAX_ALL_EVENT_STREAMS, MAX_EVENT_STREAMS};
@@ -80,7 +80,7 @@ pub(super) async fn stream(
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(REVISION_HEADER, revision_value(position));
+    headers.insert(REVISION, revision_value(position));
     Ok(response)
 }
 

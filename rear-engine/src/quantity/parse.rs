@@ -79,7 +79,7 @@ impl Suffix {
 
     /// The magnitude in billionths. Binary quantities end at `i64::MAX` units: there Kubernetes
     /// silently changes the value, and we refuse it.
-    fn scale(&self, mantissa: &Decimal) -> Option<u128> {
+    fn scale(&self, mantissa: &Decimal<'_>) -> Option<u128> {
         match *self {
             Self::Decimal(power) | Self::Exponent(power) => mantissa.scale_up(power, NANOS),
             Self::Binary(power) => {
