@@ -101,6 +101,15 @@ pub enum Command {
         /// Who says so.
         by: Actor,
     },
+    /// A cluster is going to be forgotten: end what is between it and others, at most so many at once.
+    Clear {
+        /// Which cluster.
+        cluster: ClusterId,
+        /// How many endings one decision may hold.
+        limit: usize,
+        /// Who says so.
+        by: Actor,
+    },
     /// After a restore: do not wait any longer for what a cluster holds.
     EndRecovery {
         /// Which cluster; `None` for all, also those that are not known yet.

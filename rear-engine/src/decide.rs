@@ -41,6 +41,7 @@ pub fn decide(fleet: &Fleet, command: Command, now: Timestamp) -> Result<Decisio
         Command::MarkStale { limit } => Ok(mark_stale::mark_stale(fleet, limit, now)),
         Command::Retire { limit } => Ok(retire::retire(fleet, limit, now)),
         Command::Forget { cluster, by } => forget::forget(fleet, cluster, by, now),
+        Command::Clear { cluster, limit, by } => forget::clear(fleet, cluster, limit, by, now),
         Command::EndRecovery { cluster, by } => adopt::end_recovery(fleet, cluster, by, now),
     }
 }

@@ -28,6 +28,10 @@ impl<'a> Endings<'a> {
         Self { fleet, now, by, ledgers, changes, events }
     }
 
+    pub(super) fn are_by_an_administrator(&self) -> bool {
+        matches!(self.by, Actor::Administrator(_))
+    }
+
     /// Ends one live reservation.
     pub(super) fn end(&mut self, reservation: &'a Reservation, how: Ending) -> Result<(), Refusal> {
         let ended = reservation.phase.clone().ended(self.now, how.clone());

@@ -15,24 +15,50 @@ pub(super) fn forget(
     by: Actor,
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
-    if !matches!(by, Actor::Administrator(_)) {
-        return Err(Refusal::NotAllowed { allowed: "an administrator" });
-    }
-    // A requester that never spoke over the API has promises and no record.
-    let promised = fleet.live_of_requester(&cluster).next().is_some();
-    if fleet.cluster(&cluster).is_none() && !promised {
-        return Err(Refusal::UnknownCluster(cluster));
-    }
     let mut endings = Endings::new(fleet, by.clone(), now);
-    for reservation in fleet.live_of_provider(&cluster) {
-        endings.end(reservation, Ending::Failed(Failure::ProviderGone))?;
-    }
-    for reservation in fleet.live_of_requester(&cluster) {
-        endings.end(reservation, Ending::Released(Release::RequesterGone))?;
-    }
+    end(&mut endings, fleet, &cluster, Release::RequesterGone, usize::MAX)?;
     let subject = Subject::Cluster(cluster.clone());
     let mut decision = endings.decide(subject.clone());
     decision.changes.push(Change::Forgotten(cluster));
     decision.events.push(Event { at: now, subject, what: Happening::Forgotten, by });
     Ok(decision)
+}
+
+/// What goes before, where all of it at once would be too much. The cluster is still there: what it took is given back in the
+/// administrator's name.
+pub(super) fn clear(
+    fleet: &Fleet,
+    cluster: ClusterId,
+    limit: usize,
+    by: Actor,
+    now: Timestamp,
+) -> Result<Decision, Refusal> {
+    let mut endings = Endings::new(fleet, by, now);
+    end(&mut endings, fleet, &cluster, Release::ByAdministrator, limit)?;
+    Ok(endings.decide(Subject::Cluster(cluster)))
+}
+
+fn end<'a>(
+    endings: &mut Endings<'a>,
+    fleet: &'a Fleet,
+    cluster: &ClusterId,
+    release: Release,
+    limit: usize,
+) -> Result<(), Refusal> {
+    if !endings.are_by_an_administrator() {
+        return Err(Refusal::NotAllowed { allowed: "an administrator" });
+    }
+    // A requester that never spoke over the API has promises and no record.
+    let promised = fleet.live_of_requester(cluster).next().is_some();
+    if fleet.cluster(cluster).is_none() && !promised {
+        return Err(Refusal::UnknownCluster(cluster.clone()));
+    }
+    let given = fleet.live_of_provider(cluster);
+    let given = given.map(|promise| (promise, Ending::Failed(Failure::ProviderGone)));
+    let taken = fleet.live_of_requester(cluster);
+    let taken = taken.map(|promise| (promise, Ending::Released(release)));
+    for (promise, how) in given.chain(taken).take(limit) {
+        endings.end(promise, how)?;
+    }
+    Ok(())
 }

@@ -586,6 +586,25 @@ fn a_forgotten_cluster_ends_what_it_gave_and_what_it_took() {
 }
 
 #[test]
+fn a_cluster_is_cleared_of_so_many_promises_at_once_and_stays() {
+    let mut stage = Stage::new();
+    stage.idle("p", "4", "4Gi").idle("q", "2", "2Gi");
+    stage.reserve(endless());
+    stage.reserve(ask("p", resources("1", "1Gi")));
+    let clear = |limit, by| Command::Clear { cluster: cluster("p"), limit, by };
+    let first = stage.act(clear(1, operator())).unwrap();
+    assert_eq!(happened(&first), [&Happening::Ended(Ending::Failed(Failure::ProviderGone))]);
+    let second = stage.act(clear(2, operator())).unwrap();
+    assert_eq!(happened(&second), [&Happening::Ended(Ending::Released(Release::ByAdministrator))]);
+    assert!(stage.act(clear(2, operator())).unwrap().changes.is_empty());
+    assert_eq!(stage.available("p"), resources("4", "4Gi"));
+    assert_eq!(
+        stage.act(clear(1, of("p"))),
+        Err(Refusal::NotAllowed { allowed: "an administrator" })
+    );
+}
+
+#[test]
 fn nothing_is_due_for_a_forgotten_cluster() {
     for stale in [false, true] {
         let mut stage = ready();

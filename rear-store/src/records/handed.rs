@@ -155,6 +155,7 @@ fn record(command: &Command) -> Option<CommandRecord> {
         | Command::MarkStale { .. }
         | Command::Retire { .. }
         | Command::Forget { .. }
+        | Command::Clear { .. }
         | Command::EndRecovery { .. } => return None,
     })
 }

@@ -4,7 +4,7 @@
 //! proves that by winning it; one that has nothing to write asks.
 
 use rear_engine::fleet::Undo;
-use rear_engine::{Command, Fleet, Subject};
+use rear_engine::{ClusterId, Command, Fleet, Subject};
 
 use super::batch::{Draft, Waiting, apart};
 use super::handover::Asked;
@@ -19,6 +19,9 @@ use crate::timekeeper::Reading;
 
 /// Who has lost so often in a row gives up: nothing has changed, and the caller may come again.
 const MAX_LOSSES: u32 = 200;
+
+/// So many promises are ended in an entry before a cluster is forgotten: a fifth of what fits, beside what else is due.
+const CLEARED_AT_ONCE: usize = 1000;
 
 /// Why a batch was not decided to the end.
 pub(super) enum Setback {
@@ -226,6 +229,11 @@ impl Writer {
             if self.is_something_due() {
                 self.decide_until_settled(Asked::default())?;
             }
+            if self.position == before
+                && let Err(setback) = self.clear_for(&asked.commands)
+            {
+                return self.give_up(setback, asked.callers);
+            }
             if self.position != before {
                 return self.decide_until_settled(asked);
             }
@@ -236,6 +244,31 @@ impl Writer {
         let later = asked.split_off(asked.commands.len() / 2);
         self.decide_until_settled(asked)?;
         self.decide_until_settled(later)
+    }
+
+    /// Forgetting a cluster ends all that is between it and others. Where that is too much for one entry, most of it goes
+    /// before, in entries of its own.
+    fn clear_for(&mut self, commands: &[Command]) -> Result<(), Setback> {
+        let [Command::Forget { cluster, by }] = commands else { return Ok(()) };
+        let mut limit = CLEARED_AT_ONCE;
+        let mut losses = 0;
+        while limit > 0 && losses < MAX_LOSSES && self.is_promised_to_or_by(cluster) {
+            self.follow_others()?;
+            let (cluster, by) = (cluster.clone(), by.clone());
+            match self.attempt(&[Command::Clear { cluster, limit, by }]) {
+                Ok(_) => {}
+                Err(Setback::Overtaken) => losses += 1,
+                Err(Setback::TooLarge) => limit /= 2,
+                Err(setback) => return Err(setback),
+            }
+        }
+        Ok(())
+    }
+
+    fn is_promised_to_or_by(&self, cluster: &ClusterId) -> bool {
+        let fleet = &self.fleet;
+        let mut promises = fleet.live_of_provider(cluster).chain(fleet.live_of_requester(cluster));
+        promises.next().is_some()
     }
 
     fn give_up(&mut self, setback: Setback, callers: Vec<Caller>) -> Result<(), String> {

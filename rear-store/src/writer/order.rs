@@ -27,6 +27,7 @@ pub(super) fn turn(command: &Command) -> Turn {
         | Command::Hear { .. }
         | Command::MarkStale { .. }
         | Command::Forget { .. }
+        | Command::Clear { .. }
         | Command::EndRecovery { .. } => Turn::Clusters,
         Command::Reserve { .. } => Turn::Grants,
     }
@@ -63,6 +64,7 @@ pub(super) fn weight(command: &Command) -> usize {
         | Command::MarkStale { .. }
         | Command::Retire { .. }
         | Command::Forget { .. }
+        | Command::Clear { .. }
         | Command::EndRecovery { .. } => RECORD,
     }
 }

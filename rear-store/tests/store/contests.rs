@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::sync::mpsc::{channel, sync_channel};
 
-use rear_engine::Command;
 use rear_engine::testing::{cluster, id};
+use rear_engine::{Actor, Command, Refusal};
 use rear_store::journal::{HandedOver, JournalError};
 use rear_store::shared::EntryError;
 use rear_store::{Answer, Position, Store, SubmitError};
@@ -163,6 +163,25 @@ fn what_is_too_large_by_itself_is_told_and_changes_nothing() {
     let Err(SubmitError::CutOff(why)) = two.second.submit(reserve(1, "1")) else { panic!() };
     assert!(why.contains("too large for one entry"), "{why}");
     assert_eq!(live(&two.second).1, 0);
+}
+
+#[test]
+fn a_cluster_with_more_promises_than_fit_into_an_entry_is_forgotten_in_several() {
+    let two = two();
+    for number in 1..=10 {
+        two.second.submit(reserve(number, "100m")).unwrap();
+    }
+    two.of_second.pull().largest = Some(3);
+    let before = two.board.places();
+    let by = Actor::Administrator("operator".parse().unwrap());
+    let forget = Command::Forget { cluster: cluster("p"), by };
+    two.second.submit(forget.clone()).unwrap();
+    assert_eq!(live(&two.second).1, 0);
+    assert!(two.second.view().fleet().cluster(&cluster("p")).is_none());
+    let entries = &two.board.reservations()[before..];
+    assert_eq!(entries.iter().sum::<usize>(), 10, "each once: {entries:?}");
+    let Err(SubmitError::Refused(why)) = two.second.submit(forget) else { panic!() };
+    assert!(matches!(why, Refusal::UnknownCluster(_)), "{why}");
 }
 
 /// So many promises of a tenth of a core have ended, of which so many fit into an entry; how many entries there are before.
