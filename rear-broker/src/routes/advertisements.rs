@@ -79,6 +79,8 @@ pub(super) async fn list(
     let limit = page_length(query.limit.as_deref())?;
     let view = broker.store.view();
     if !caller.is_administrator() {
+        // One page at most, and the same answer to a cursor that cannot be.
+        view.clusters(cursor.as_ref(), 1)?;
         let own: Vec<Advertisement> = shown(&view, caller.id()).into_iter().collect();
         return Ok(json(StatusCode::OK, &own, view.position()));
     }

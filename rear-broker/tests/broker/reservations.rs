@@ -212,6 +212,8 @@ fn lists_are_filtered_and_come_page_by_page() {
     }
     let gone = paris.get(&format!("/api/v1/reservations?cursor=9.1~{}", made[0]));
     assert_eq!(gone.problem(410), "older-incarnation");
+    let gone = paris.get("/api/v1/advertisements?cursor=9.1~oslo");
+    assert_eq!(gone.problem(410), "older-incarnation");
 }
 
 #[test]
