@@ -143,3 +143,60 @@ fn the_same(promise: &Reservation) -> ReservationRequest {
         ..request("", "")
     }
 }
+
+#[cfg(test)]
+#[cfg(feature = "testing")]
+mod tests {
+    use rear_api::dry_run::DryRun;
+    use rear_api::revision::Position;
+    use tokio::time::advance;
+
+    use super::*;
+    use crate::testing::{Answer, Scripted};
+
+    /// A dry run in which nobody fits, for this reason.
+    fn lacking(reason: &str) -> Answer {
+        let text = format!(
+            r#"{{"target":null,"revision":"2.1","candidates":[{{"fits":false,"reason":"{reason}"}}]}}"#
+        );
+        Answer::DryRun(Ok(serde_json::from_str::<DryRun>(&text).unwrap()))
+    }
+
+    fn promise() -> Reservation {
+        let text = r#"{"id":"rsv-1","requesterID":"paris","targetClusterID":"rome",
+            "requestedResources":{"cpu":"1","memory":"1Gi"},"status":{"phase":"Reserved"}}"#;
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[tokio::test]
+    async fn only_a_provider_that_is_waited_for_is_recovering() {
+        let broker = Scripted::default();
+        for (reason, expected) in [("recovering", true), ("unknown", false), ("stale", false)] {
+            broker.will(lacking(reason));
+            assert_eq!(is_recovering(&broker, &request("1", "1Gi")).await.ok(), Some(expected));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_provider_that_was_never_heard_of_has_its_time_to_introduce_itself() {
+        let (broker, mut recovery) = (Scripted::default(), Recovery::default());
+        let level = Level::new(Vec::new(), Some(Position { incarnation: 2, number: 1 }));
+        for (later, may_live) in
+            [(Duration::ZERO, true), (PATIENCE / 2, true), (PATIENCE / 2, false)]
+        {
+            advance(later).await;
+            broker.will(Answer::Reservations(Ok(Vec::new())));
+            broker.will(lacking("unknown"));
+            assert_eq!(recovery.look(&broker, &level, &[promise()]).await.ok(), Some(true));
+            assert_eq!((recovery.may_live(&promise()), recovery.is_over()), (may_live, !may_live));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_ledger_that_was_never_restored_is_not_asked_what_it_has_forgotten() {
+        let (broker, mut recovery) = (Scripted::default(), Recovery::default());
+        let level = Level::new(Vec::new(), Some(Position { incarnation: 1, number: 1 }));
+        assert_eq!(recovery.look(&broker, &level, &[promise()]).await.ok(), Some(false));
+        assert_eq!(broker.said(), []);
+    }
+}

@@ -152,8 +152,10 @@ mod tests {
             assert!(unreadable.read(bad("x")).is_err());
             assert_eq!(told(), 1);
         }
+        assert!(unreadable.read(bad("y")).is_err());
+        assert_eq!(told(), 2);
         assert!(unreadable.read(good("x")).is_ok());
-        assert_eq!(told(), 0);
+        assert_eq!(told(), 1);
     }
 
     #[tokio::test]

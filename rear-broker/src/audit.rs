@@ -152,3 +152,30 @@ impl Drop for Lines {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_told_is_written_when_the_log_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.log");
+        let audit = Audit::open(Some(&path)).unwrap();
+        for number in 0..100 {
+            audit.tell(&Record {
+                at: String::new(),
+                request: number.to_string(),
+                by: None,
+                administrator: false,
+                on_behalf_of: None,
+                action: "release",
+                object: None,
+                status: 401,
+                code: None,
+            });
+        }
+        drop(audit);
+        assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 100);
+    }
+}

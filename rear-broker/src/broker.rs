@@ -163,3 +163,89 @@ impl Broker {
         self.certificates.retain(|cluster| view.fleet().cluster(cluster).is_some());
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::num::NonZeroU32;
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use axum::response::IntoResponse;
+    use rear_engine::{Duration, Timestamp};
+    use rear_store::clock::Clock;
+    use rear_store::timekeeper::Clocks;
+    use rear_store::{Memory, Settings};
+
+    use super::*;
+
+    /// Hours, as the test says.
+    #[derive(Clone, Default)]
+    pub(crate) struct Hours(Arc<AtomicI64>);
+
+    impl Clock for Hours {
+        fn read(&self) -> Clocks {
+            let seconds = self.0.load(Ordering::SeqCst) * 60 * 60;
+            let wall = Timestamp::from_seconds(1_800_000_000 + seconds);
+            Clocks { wall, monotonic: Duration::from_seconds(seconds) }
+        }
+    }
+
+    /// A broker in memory, and its clock.
+    pub(crate) fn broker() -> (Broker, Hours) {
+        let hours = Hours::default();
+        let journal = Memory::new(9, 1, 1).unwrap();
+        let store = Store::start(journal, Settings::default(), hours.clone()).unwrap();
+        let rate = RateLimit::new(NonZeroU32::MAX, NonZeroU32::MAX);
+        let (metrics, audit) = (Arc::new(Metrics::new()), Audit::open(None).unwrap());
+        let stopping = watch::channel(false).1;
+        (Broker::new(store, Names::Shown, metrics, stopping, rate, audit), hours)
+    }
+
+    /// Since when each of these was heard last, in hours, once everything before is done.
+    async fn heard(broker: &Broker, callers: &[&Caller]) -> Vec<Option<i64>> {
+        let cluster = "someone-else".parse().unwrap();
+        broker.decide(Command::Hear { cluster }).await.unwrap();
+        let view = broker.store.view();
+        let hour = |at: Timestamp| (at.as_nanos() / 1_000_000_000 - 1_800_000_000) / (60 * 60);
+        let last = |caller: &&Caller| view.fleet().cluster(caller.id())?.record().heard_at;
+        callers.iter().map(|caller| last(caller).map(hour)).collect()
+    }
+
+    #[tokio::test]
+    async fn whoever_asks_is_heard_and_an_administrator_only_as_a_cluster_that_is_known() {
+        let (broker, hours) = broker();
+        let paris = Caller::believed("paris", false);
+        let (operator, oslo) = (Caller::believed("operator", true), Caller::believed("oslo", true));
+        let everyone = [&paris, &operator, &oslo];
+        broker.decide(Command::Hear { cluster: oslo.id().clone() }).await.unwrap();
+        for hour in 0..3 {
+            hours.0.store(hour, Ordering::SeqCst);
+            // The broker has seen what time it is.
+            heard(&broker, &[]).await;
+            for caller in everyone {
+                broker.admit(caller).unwrap();
+            }
+            assert_eq!(heard(&broker, &everyone).await, [Some(hour), None, Some(hour)]);
+        }
+        assert_eq!(broker.certificates.ending_soon(i64::MAX).len(), 2);
+    }
+
+    #[tokio::test]
+    async fn certificates_of_those_who_are_not_known_any_more_are_forgotten() {
+        let (broker, _) = broker();
+        let paris = Caller::believed("paris", false);
+        broker.admit(&paris).unwrap();
+        heard(&broker, &[]).await;
+        let oslo = "oslo".parse().unwrap();
+        broker.certificates.shown(&oslo, paris.validity());
+        broker.tidy();
+        assert_eq!(broker.certificates.ending_soon(i64::MAX), [paris.id().clone()]);
+    }
+
+    #[tokio::test]
+    async fn clusters_that_speak_through_another_interface_are_told_so() {
+        let broker = broker().0.for_administrators_only(true);
+        let refused = broker.admit(&Caller::believed("paris", false)).unwrap_err();
+        assert_eq!(refused.into_response().status(), Code::OtherInterface.status());
+        broker.admit(&Caller::believed("operator", true)).unwrap();
+    }
+}

@@ -72,6 +72,8 @@ mod tests {
         assert_eq!([350, 352].map(|day| year.ends_soon(day * DAY)), [false, true]);
         let day = Validity { from: 0, until: DAY };
         assert_eq!([15, 17, 25].map(|hour| day.ends_soon(hour * 3600)), [false, true, true]);
+        let later = Validity { from: 99 * DAY, until: 100 * DAY };
+        assert_eq!([15, 17].map(|hour| later.ends_soon(99 * DAY + hour * 3600)), [false, true]);
     }
 
     #[test]

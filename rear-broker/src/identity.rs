@@ -172,7 +172,7 @@ fn named_cluster(uri: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use rcgen::string::{BmpString, PrintableString, TeletexString, UniversalString};
-    use rcgen::{CertificateParams, DistinguishedName, DnType, DnValue, KeyPair};
+    use rcgen::{CertificateParams, DistinguishedName, DnType, DnValue, KeyPair, SanType};
 
     use super::*;
 
@@ -214,5 +214,22 @@ mod tests {
                 assert_eq!(peer(name, "x".into()), Err(IdentityError::NotAnId));
             }
         }
+    }
+
+    #[test]
+    fn a_uri_names_the_same_cluster_once_or_nobody_is_named() {
+        let read = |uris: &[&str]| {
+            let mut params = CertificateParams::default();
+            params.distinguished_name.push(DnType::CommonName, "rome");
+            params.subject_alt_names =
+                uris.iter().map(|uri| SanType::URI((*uri).try_into().unwrap())).collect();
+            let certificate = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+            let peer = Peer::of(certificate.der(), &Administrators::default());
+            peer.map(|peer| peer.id.to_string())
+        };
+        let [rome, oslo] = ["spiffe://x/cluster/rome", "spiffe://x/cluster/oslo"];
+        assert_eq!(read(&[rome, "spiffe://x/ns/y", "https://x/cluster/oslo"]), Ok("rome".into()));
+        assert_eq!(read(&[oslo]), Err(IdentityError::OtherUri));
+        assert_eq!(read(&[rome, oslo]), Err(IdentityError::SeveralUris));
     }
 }

@@ -121,3 +121,23 @@ impl TurnedAway {
         self.0.check().is_ok()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_has_not_asked_for_long_is_forgotten() {
+        // Whatever it has used is given back within a microsecond.
+        let often = NonZeroU32::new(1_000_000).unwrap();
+        let limit = RateLimit::new(often, NonZeroU32::MIN);
+        limit.check(&"rome".parse().unwrap()).unwrap();
+        assert_eq!(limit.limiter.len(), 1);
+        let mut looked = 0;
+        while !limit.limiter.is_empty() {
+            limit.tidy();
+            looked += 1;
+            assert!(looked < 1_000_000, "it is kept");
+        }
+    }
+}

@@ -52,3 +52,31 @@ impl Refusals {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(detail: String) -> Refused {
+        Refused { at: String::new(), by: None, action: "reserve", code: "no-room", detail }
+    }
+
+    #[test]
+    fn the_last_fifty_are_remembered_the_newest_first() {
+        let refusals = Refusals::default();
+        (0..60).for_each(|number| refusals.push(refused(number.to_string())));
+        let kept: Vec<_> = refusals.newest().into_iter().map(|kept| kept.detail).collect();
+        let expected: Vec<_> = (10..60).rev().map(|number: u32| number.to_string()).collect();
+        assert_eq!(kept, expected);
+    }
+
+    #[test]
+    fn a_long_explanation_is_cut_between_letters() {
+        let refusals = Refusals::default();
+        refusals.push(refused("ä".repeat(MAX_DETAIL)));
+        refusals.push(refused("ä".repeat(MAX_DETAIL + 1)));
+        let kept = refusals.newest();
+        let exactly = "ä".repeat(MAX_DETAIL);
+        assert_eq!((&kept[1].detail, &kept[0].detail), (&exactly, &format!("{exactly}…")));
+    }
+}

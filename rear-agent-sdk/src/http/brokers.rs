@@ -186,6 +186,7 @@ mod tests {
             let Err(Error::Address { address }) = Brokers::parse(list) else { panic!("{list}") };
             assert_eq!(address, bad);
         }
+        assert!(Brokers::parse(&["https://a"; MAX_BROKERS].join(",")).is_ok());
         assert!(Brokers::parse(&["https://a"; MAX_BROKERS + 1].join(",")).is_err());
     }
 

@@ -172,3 +172,57 @@ fn detail(problem: &Problem, status: u16) -> String {
     let text: String = problem.text().chars().take(MAX_DETAIL).collect();
     if text.is_empty() { format!("status {status}") } else { text }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_refusal_is_an_error_that_tells_what_to_do() {
+        let told = |status: u16, code: Option<Code>| {
+            let problem = code.map(|code| Problem::new(code, "why"));
+            let body = problem.map(|problem| serde_json::to_vec(&problem).unwrap());
+            refusal("renew", status, None, &body.unwrap_or_default())
+        };
+        let detail = |error| match error {
+            Error::NoCertificate { detail }
+            | Error::OtherCluster { detail }
+            | Error::NotFound { detail }
+            | Error::OtherTransport { detail }
+            | Error::Busy { detail, .. }
+            | Error::Unavailable { detail, .. } => detail,
+            other => format!("{other:?}"),
+        };
+        assert_eq!(detail(told(401, Some(Code::NoCertificate))), "why");
+        assert_eq!(detail(told(401, None)), "status 401");
+        assert!(matches!(told(401, None), Error::NoCertificate { .. }));
+        assert!(matches!(told(403, None), Error::OtherCluster { .. }));
+        assert!(matches!(told(403, Some(Code::NotAllowed)), Error::Refused(_)));
+        for (status, code) in [(404, Some(Code::NotFound)), (405, None), (501, None)] {
+            let error = told(status, code);
+            assert!(matches!(error, Error::Unsupported { operation: "renew" }), "{error:?}");
+        }
+        assert!(matches!(told(404, Some(Code::UnknownReservation)), Error::NotFound { .. }));
+        assert!(matches!(told(410, None), Error::Restored));
+        assert!(matches!(told(421, None), Error::OtherTransport { .. }));
+        assert!(matches!(told(429, None), Error::Busy { .. }));
+        assert!(matches!(told(503, None), Error::Unavailable { status: 503, .. }));
+        assert!(matches!(told(409, Some(Code::NoRoom)), Error::Refused(_)));
+        assert!(matches!(told(302, None), Error::Garbage { .. }));
+    }
+
+    #[test]
+    fn an_alert_is_understood_also_where_only_its_text_is_left() {
+        let alert = rustls::Error::AlertReceived(AlertDescription::CertificateRevoked);
+        let text = io::Error::other(alert.to_string());
+        let errors: [Source; 3] =
+            [text.into(), io::Error::other(alert.clone()).into(), alert.into()];
+        for error in errors {
+            let Some(Error::NoCertificate { detail }) = of_handshake(error) else {
+                panic!("it is not understood")
+            };
+            assert_eq!(detail, "it was revoked");
+        }
+        assert!(of_handshake(io::Error::other("something else").into()).is_none());
+    }
+}

@@ -54,6 +54,7 @@ mod tests {
     #[test]
     fn the_brokers_own_wish_counts_unless_it_is_too_long() {
         assert!(pause_after(&busy(7), 0).unwrap() >= Duration::from_secs(7));
+        assert!(pause_after(&busy(30), 0).is_some());
         assert_eq!(pause_after(&busy(31), 0), None);
     }
 }

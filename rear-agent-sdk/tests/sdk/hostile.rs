@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use rear_agent_sdk::communicator::Role;
 use rear_agent_sdk::{BrokerCommunicator, Error, HttpCommunicator, Intent};
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -38,11 +39,18 @@ fn whole(status: u16, headers: &str, body: &str) -> String {
 
 impl Scripted {
     async fn start(answers: &[String]) -> Self {
+        Self::start_as(answers, 1).await
+    }
+
+    /// For a client that takes it for so many brokers.
+    async fn start_as(answers: &[String], brokers: usize) -> Self {
         let authority = Authority::new();
         let folder = tempfile::tempdir().unwrap();
         authority.cluster("paris").write(folder.path(), &authority);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let client = connect(listener.local_addr().unwrap(), folder.path().into());
+        let address = format!("https://{}", listener.local_addr().unwrap());
+        let client = HttpCommunicator::new(&vec![address; brokers].join(","), folder.path());
+        let client = Arc::new(client.unwrap());
         let script: Script = Arc::new(Mutex::new(answers.iter().cloned().collect()));
         let asked = Arc::new(Mutex::new(Vec::new()));
         let (tls, noted) = (acceptor(&authority), asked.clone());
@@ -120,7 +128,7 @@ async fn what_no_broker_says_is_neither_believed_nor_asked_again() {
         whole(200, elsewhere, "[]"),
     ] {
         let broker = Scripted::start(&[ALIVE.to_owned(), bad.clone()]).await;
-        let role = rear_agent_sdk::communicator::Role::Provider;
+        let role = Role::Provider;
         let error = broker.client.instructions(role, None).await.unwrap_err();
         assert!(matches!(error, Error::Garbage { .. }), "{bad}: {error:?}");
         assert_eq!(broker.asked().len(), 2, "{bad}");
@@ -133,6 +141,27 @@ async fn attempts_end_when_nothing_is_ever_answered() {
     let error = broker.client.ping().await.unwrap_err();
     assert!(matches!(error, Error::Interrupted { .. }), "{error:?}");
     assert_eq!(broker.asked().len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_knows_several_brokers_looks_at_nothing_older_than_it_has_seen() {
+    for (brokers, wanted) in [(1, None), (2, Some("1.1"))] {
+        let script = [
+            ALIVE.to_owned(),
+            whole(200, "", "[]"),
+            whole(200, "", "[]"),
+            whole(404, "", r#"{"code": "unknown-reservation"}"#),
+        ];
+        let broker = Scripted::start_as(&script, brokers).await;
+        for _ in 0..2 {
+            assert_eq!(broker.client.reservations(Role::Requester).await.unwrap(), []);
+        }
+        broker.client.release("rsv-1").await.unwrap_err();
+        let asked = broker.asked();
+        let [.., looked, released] = &asked[..] else { panic!("{asked:?}") };
+        assert_eq!((&looked.line[..4], looked.at_least.as_deref()), ("GET ", wanted));
+        assert_eq!((&released.line[..7], released.at_least.as_deref()), ("DELETE ", None));
+    }
 }
 
 #[tokio::test]

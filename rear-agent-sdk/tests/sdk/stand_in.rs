@@ -99,6 +99,8 @@ pub(crate) struct Request {
     /// `METHOD path`.
     pub(crate) line: String,
     pub(crate) key: Option<String>,
+    /// The state that an answer should not be older than.
+    pub(crate) at_least: Option<String>,
     body: Vec<u8>,
 }
 
@@ -107,7 +109,7 @@ pub(crate) async fn read_request(stream: &mut BufReader<TlsStream<TcpStream>>) -
     let mut first = String::new();
     stream.read_line(&mut first).await.ok()?;
     let line = first.rsplit_once(' ')?.0.to_owned();
-    let (mut length, mut key) = (0, None);
+    let (mut length, mut key, mut at_least) = (0, None, None);
     loop {
         let mut header = String::new();
         stream.read_line(&mut header).await.ok()?;
@@ -115,12 +117,13 @@ pub(crate) async fn read_request(stream: &mut BufReader<TlsStream<TcpStream>>) -
         match name.to_ascii_lowercase().as_str() {
             "content-length" => length = value.parse().unwrap(),
             "idempotency-key" => key = Some(value.to_owned()),
+            "rear-at-least" => at_least = Some(value.to_owned()),
             _ => {}
         }
     }
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await.ok()?;
-    Some(Request { line, key, body })
+    Some(Request { line, key, at_least, body })
 }
 
 async fn accept(listener: TcpListener, tls: TlsAcceptor, state: Arc<Mutex<State>>) {

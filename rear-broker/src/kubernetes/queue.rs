@@ -241,4 +241,23 @@ mod tests {
         queue.done(key(1), Some(Left::Rest), now);
         assert_eq!((queue.next(now), queue.next(now)), (Some(rest(1)), None));
     }
+
+    #[test]
+    fn no_more_are_under_way_than_an_api_server_does_side_by_side() {
+        let (mut queue, now) = (Queue::default(), Instant::now());
+        (0..40).for_each(|number| queue.push(key(number)));
+        let all_that_may =
+            |queue: &mut Queue| -> Vec<_> { std::iter::from_fn(|| queue.next(now)).collect() };
+        let told = loop {
+            let begun = all_that_may(&mut queue);
+            if begun[0].1 == Turn::Rest {
+                break begun;
+            }
+            assert!(begun.len() <= ANSWERS_AT_ONCE, "{begun:?}");
+            for (key, _) in begun {
+                queue.done(key, Some(Left::Rest), now);
+            }
+        };
+        assert_eq!(told.len(), RESTS_AT_ONCE);
+    }
 }

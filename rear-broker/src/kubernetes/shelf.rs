@@ -249,6 +249,9 @@ mod tests {
         let mut shelf = shelf();
         shelf.take(Event::Apply(read("x", "1", "5")));
         shelf.note(object("x", "1", "7"));
+        let place = Place::of(&object("x", "1", "7"));
+        let kept = shelf.get(&place).and_then(|kept| kept.resource_version());
+        assert_eq!(kept.as_deref(), Some("7"));
         // The watch tells of the state before the write.
         assert_eq!(shelf.take(Event::Apply(read("x", "1", "6"))), [""; 0]);
         let version = shelf.at(&"1".to_owned())[0].1.resource_version();

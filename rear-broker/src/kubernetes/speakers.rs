@@ -134,6 +134,7 @@ mod tests {
         let speaker = speakers.of("team-a");
         assert_eq!(speaker, Speaker::Cluster(id("rome")));
         assert_eq!(speaker.requester(None), Ok(id("rome")));
+        assert_eq!(speaker.requester(Some("rome")), Ok(id("rome")));
         assert!(speaker.requester(Some("paris")).unwrap_err().contains("rome's, not paris's"));
         assert!(speaker.speaks_for(&id("rome")) && !speaker.speaks_for(&id("paris")));
         assert_eq!(speakers.home(&id("rome")), Some("team-a"));

@@ -246,4 +246,57 @@ mod tests {
         let http1 = Timed::new(server, InFlight::default(), true);
         assert_eq!(lives_for(http1, client).await, Some(HEADER_DEADLINE));
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_is_silent_again_once_everything_is_answered_on_it() {
+        let (server, client) = duplex(1024);
+        let in_flight = InFlight::default();
+        drop([in_flight.begin(), in_flight.begin()]);
+        let answered = Timed::new(server, in_flight, false);
+        assert_eq!(lives_for(answered, client).await, Some(IDLE_DEADLINE));
+    }
+
+    /// How long someone is written to who takes so much of it twice in the time for an answer; `None` for longer than an hour.
+    async fn is_written_for(takes: usize) -> Option<Duration> {
+        let (server, mut client) = duplex(1024);
+        let taking = tokio::spawn(async move {
+            let mut piece = vec![0; takes];
+            loop {
+                sleep(ANSWER_DEADLINE * 2 / 5).await;
+                client.read_exact(&mut piece).await.unwrap();
+            }
+        });
+        let mut connection = Timed::new(server, InFlight::default(), false);
+        let began = Instant::now();
+        let ended = async { while connection.write_all(&[0; 4096]).await.is_ok() {} };
+        let written = timeout(60 * MINUTE, ended).await.ok().map(|()| began.elapsed());
+        taking.abort();
+        written
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_takes_too_little_is_not_waited_for_and_whoever_is_slow_is() {
+        assert_eq!(is_written_for(0).await, Some(ANSWER_DEADLINE));
+        assert_eq!(is_written_for(LEAST_TAKEN / 4).await, Some(ANSWER_DEADLINE));
+        assert_eq!(is_written_for(LEAST_TAKEN).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_has_taken_everything_begins_anew() {
+        let (server, mut client) = duplex(1024);
+        let mut connection = Timed::new(server, InFlight::default(), false);
+        for _ in 0..3 {
+            let write = async {
+                connection.write_all(&[0; 4096]).await?;
+                connection.flush().await
+            };
+            let take = async {
+                sleep(ANSWER_DEADLINE / 2).await;
+                client.read_exact(&mut [0; 4096]).await
+            };
+            let ((), taken) = tokio::try_join!(write, take).unwrap();
+            assert_eq!(taken, 4096);
+            sleep(MINUTE).await;
+        }
+    }
 }

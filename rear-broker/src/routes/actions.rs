@@ -113,4 +113,36 @@ mod tests {
             assert_eq!(of(reserves), Some(Action::Reserve), "{reserves}");
         }
     }
+
+    #[test]
+    fn whatever_may_change_something_has_its_word_and_what_it_is_about() {
+        let rsv = "/api/v1/reservations/rsv-1";
+        let expected = [
+            ("POST", "/api/v1/advertisements", Some(("advertise", None))),
+            ("GET", "/api/v1/advertisements", None),
+            ("DELETE", "/api/v1/advertisements/rome", Some(("forget", Some("rome")))),
+            ("POST", "/api/v1/reservations", Some(("reserve", None))),
+            ("GET", "/api/v1/reservations", None),
+            ("GET", rsv, None),
+            ("POST", &format!("{rsv}/activate"), Some(("activate", Some("rsv-1")))),
+            ("POST", &format!("{rsv}/renew"), Some(("renew", Some("rsv-1")))),
+            ("POST", &format!("{rsv}/reject"), Some(("reject", Some("rsv-1")))),
+            ("DELETE", rsv, Some(("release", Some("rsv-1")))),
+            // Of these no explanation can be asked for: that they are refused is told.
+            ("DELETE", &format!("{rsv}?dryRun=true"), Some(("release", Some("rsv-1")))),
+            ("GET", "/api/v1/snapshot", Some(("save-snapshot", None))),
+            ("POST", "/api/v1/recovery/end", Some(("end-recovery", None))),
+            ("POST", "/api/v1/clock/confirm", Some(("confirm-clock", None))),
+            ("GET", "/api/v1/instructions", None),
+            ("GET", "/healthz", None),
+        ];
+        for (method, address, expected) in expected {
+            let uri: Uri = address.parse().unwrap();
+            let method = method.parse().unwrap();
+            let action = Action::of(&method, super::super::addresses::of(uri.path()), &uri);
+            let object = action.and_then(|action| action.object(&uri));
+            let told = action.map(|action| (action.name(), object.as_deref()));
+            assert_eq!(told, expected, "{method} {address}");
+        }
+    }
 }

@@ -216,3 +216,32 @@ fn record(broker: &Broker, asked: &Asked, action: Action, response: &Response) -
         code: response.extensions().get::<Code>().map(ToString::to_string),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use axum::routing::get;
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    async fn panics() {
+        panic!("a secret")
+    }
+
+    #[tokio::test]
+    async fn a_request_that_panics_is_answered_without_saying_why() {
+        let (broker, _) = crate::broker::tests::broker();
+        let router = Router::new().route("/healthz", get(panics));
+        let api = Api { broker: Arc::new(broker), router };
+        let request = Request::get("/healthz").body(Body::empty()).unwrap();
+        let connection = Arc::new(Connection::nearby(([127, 0, 0, 1], 1).into()));
+        let answer = api.answer(request, connection).await;
+        assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(answer.headers().contains_key(REQUEST_ID));
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        let problem: Problem = serde_json::from_slice(&body).unwrap();
+        assert_eq!(problem.known_code(), Some(Code::Internal));
+        assert!(!problem.detail.contains("secret"), "{}", problem.detail);
+    }
+}

@@ -193,3 +193,34 @@ pub(crate) fn shown_event(told: &Told, view: &View) -> EventData {
     };
     EventData::of(&told.event, object)
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::watch;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_on_which_nothing_happens_gives_signs_of_life() {
+        let (_stop, stopping) = watch::channel(false);
+        let (mut broker, _) = crate::broker::tests::broker();
+        broker.stopping = stopping;
+        let broker = Arc::new(broker);
+        let last = broker.store.view().position().into();
+        let mut teller = Teller {
+            connection: Arc::new(Connection::nearby(([127, 0, 0, 1], 1).into())),
+            concerning: None,
+            news: broker.store.subscribe(None),
+            last,
+            waiting: VecDeque::new(),
+            _place: broker.streams.take("rome".parse().unwrap()),
+            broker,
+        };
+        let began = Instant::now();
+        for number in 1..4 {
+            assert_eq!(teller.next().await.as_deref(), Some(&b": still here\n\n"[..]));
+            assert_eq!(began.elapsed(), HEARTBEAT * number);
+        }
+    }
+}

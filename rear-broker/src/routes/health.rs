@@ -60,3 +60,22 @@ fn why_not_ready(broker: &Broker) -> Option<String> {
     }
     (*broker.stopping.borrow()).then(|| "the broker is stopping".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::watch;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_broker_that_stops_says_so_and_when_to_ask_again() {
+        let (broker, _) = crate::broker::tests::broker();
+        let answer = ready(State(Arc::new(broker))).await;
+        assert_eq!((answer.status(), answer.headers().get(RETRY_AFTER)), (StatusCode::OK, None));
+        let (mut broker, _) = crate::broker::tests::broker();
+        broker.stopping = watch::channel(true).1;
+        let answer = ready(State(Arc::new(broker))).await;
+        assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(answer.headers()[RETRY_AFTER], READY_LATER);
+    }
+}

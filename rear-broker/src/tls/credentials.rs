@@ -216,3 +216,29 @@ fn expiry(chain: &[CertificateDer<'_>]) -> i64 {
     let first = chain.first().and_then(|first| X509Certificate::from_der(first).ok());
     first.map_or(0, |(_, certificate)| certificate.validity().not_after.timestamp())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_is_there_and_cannot_be_read_is_not_taken_for_none() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [CERTIFICATE, KEY, AUTHORITIES] {
+            std::fs::write(folder.path().join(name), name).unwrap();
+        }
+        let without = Files::read(folder.path()).unwrap();
+        assert_eq!(without.revoked, None);
+        // Read by nobody, whoever runs this.
+        std::fs::create_dir(folder.path().join(REVOKED)).unwrap();
+        let Err(CredentialError::File { path, .. }) = Files::read(folder.path()) else {
+            panic!("it is taken for none")
+        };
+        assert!(path.ends_with(REVOKED));
+        std::fs::remove_dir(folder.path().join(REVOKED)).unwrap();
+        std::fs::write(folder.path().join(REVOKED), "a list").unwrap();
+        let with = Files::read(folder.path()).unwrap();
+        assert!(with.revoke_more_than(&without) && !without.revoke_more_than(&with));
+        assert!(!with.revoke_more_than(&with));
+    }
+}

@@ -77,3 +77,24 @@ fn look(trust: &Trust, folder: &Path, refused: Option<&Files>) -> Look {
         Err(error) => Look::Refused(Some(Box::new(files)), error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_are_known_are_neither_taken_nor_refused_again() {
+        let folder = tempfile::tempdir().unwrap();
+        rear_fleet::make_certificates(folder.path(), ["rome".parse().unwrap()]).unwrap();
+        let folder = folder.path().join("broker");
+        let trust = Trust::new(Credentials::read(&folder).unwrap());
+        let generation = trust.generation();
+        assert!(matches!(look(&trust, &folder, None), Look::Same));
+        std::fs::write(folder.join("tls.crt"), "no certificate").unwrap();
+        let Look::Refused(Some(files), _) = look(&trust, &folder, None) else {
+            panic!("it is taken")
+        };
+        assert!(matches!(look(&trust, &folder, Some(&files)), Look::Same));
+        assert_eq!(trust.generation(), generation);
+    }
+}

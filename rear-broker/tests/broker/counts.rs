@@ -38,6 +38,8 @@ fn assert_values(text: &str, expected: &[(&str, f64)]) {
 fn requests_grants_and_endings_are_counted() {
     let broker = Broker::start();
     let (rome, paris) = (broker.cluster("rome"), broker.cluster("paris"));
+    // Whoever only looks after the others is none of them.
+    broker.administrator().get("/api/v1/reservations").expect(200);
     advertise(&rome, "rome", "2", "16Gi");
     assert_values(&scrape(&broker), &[("granted_total", 0.0)]);
     let mut short = request("1", "1Gi");
@@ -52,6 +54,12 @@ fn requests_grants_and_endings_are_counted() {
     paris.call("POST", &format!("/api/v1/reservations/{id}/activate"), None).expect(200);
     rome.post("/api/v1/advertisements", &advertisement("oslo", "1", "1Gi")).problem(403);
     broker.client(None).get("/api/v1/instructions").problem(401);
+    let mut stream = paris.connect().unwrap();
+    stream.send(b"GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    assert_eq!(stream.head().unwrap().0, 200);
+    assert_values(&scrape(&broker), &[("event_streams_closed_total", 0.0)]);
+    drop(stream);
+    while value(&scrape(&broker), "event_streams_closed_total") < 1.0 {}
     let text = scrape(&broker);
     let gib = f64::from(1 << 30);
     assert_values(

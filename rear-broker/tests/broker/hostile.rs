@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use serde_json::json;
 
 use super::process::Broker;
-use super::tools::{advertise, advertisement};
+use super::tools::{advertise, advertisement, request};
 
 #[test]
 fn bodies_that_make_no_sense_are_refused_clearly() {
@@ -96,6 +96,23 @@ fn a_body_beyond_the_limit_is_refused_however_it_is_sent() {
     if let Ok(answer) = connection.answer() {
         assert_eq!(answer.problem(413), "too-large");
     }
+}
+
+#[test]
+fn a_body_of_just_the_limit_is_read_and_one_that_breaks_off_is_not_called_too_large() {
+    let broker = Broker::start();
+    advertise(&broker.cluster("rome"), "rome", "8", "16Gi");
+    let paris = broker.cluster("paris");
+    let mut body = request("1", "1Gi").to_string().into_bytes();
+    body.resize(1 << 20, b' ');
+    paris.call("POST", "/api/v1/reservations", Some(&body)).expect(201);
+    let mut connection = paris.connect().unwrap();
+    connection
+        .send(
+            b"POST /api/v1/reservations HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno length\r\n",
+        )
+        .unwrap();
+    assert_eq!(connection.answer().unwrap().problem(400), "unreadable");
 }
 
 #[test]

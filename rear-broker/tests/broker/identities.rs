@@ -211,23 +211,30 @@ fn whoever_is_refused_for_a_certificate_is_told_to_come_on_another_connection_al
     let ask = b"\x82\x04\x14/api/v1/instructions\x87\x41\x01x";
     let beginning = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &frame(SETTINGS, 0, 0, &[])[..]].concat();
     open.send(&beginning).unwrap();
-    let mut goes_away = false;
     let mut stream = 1;
-    // The status of an answer is its first header: 0x88 is 200.
-    let mut is_answered = |open: &mut Connection| {
+    // Whether it is answered, and whether the connection is to end. The status is the first header: 0x88 is 200.
+    let mut answered = |open: &mut Connection| {
         open.send(&frame(HEADERS, 5, stream, ask)).unwrap();
         stream += 2;
+        let mut goes_away = false;
         loop {
             match open.frame().unwrap() {
-                (HEADERS, _, headers) => break headers[0] == 0x88,
+                (HEADERS, _, headers) => break (headers[0] == 0x88, goes_away),
                 (GO_AWAY, ..) => goes_away = true,
                 _ => {}
             }
         }
     };
-    assert!(is_answered(&mut open));
+    for _ in 0..3 {
+        assert_eq!(answered(&mut open), (true, false));
+    }
     revoke(&broker, &identity);
-    while is_answered(&mut open) {}
+    let mut goes_away = loop {
+        match answered(&mut open) {
+            (true, goes_away) => assert!(!goes_away),
+            (false, goes_away) => break goes_away,
+        }
+    };
     // At once, and not when it does not answer whether it lives.
     while !goes_away {
         let (kind, ..) = open.frame().unwrap();

@@ -194,6 +194,11 @@ fn lists_are_filtered_and_come_page_by_page() {
     assert_eq!(ids("/api/v1/reservations"), made);
     assert_eq!(ids("/api/v1/reservations?role=requester&phase=Reserved"), made[1..]);
     assert_eq!(ids("/api/v1/reservations?phase=Released"), made[..1]);
+    let of = |id: &String, action: &str| format!("/api/v1/reservations/{id}/{action}");
+    paris.call("POST", &of(&made[1], "activate"), None).expect(200);
+    rome.post(&of(&made[2], "reject"), &json!({"reason": "full"})).expect(200);
+    assert_eq!(ids("/api/v1/reservations?phase=Active"), made[1..2]);
+    assert_eq!(ids("/api/v1/reservations?phase=Failed"), made[2..3]);
     assert!(ids("/api/v1/reservations?role=provider").is_empty());
     let mut found = Vec::new();
     let mut next = Some("/api/v1/reservations?role=requester&limit=2".to_owned());
@@ -230,6 +235,34 @@ fn every_answer_names_the_state_that_it_was_made_from() {
     let told = rome.post("/api/v1/advertisements", &advertisement("rome", "8", "16Gi"));
     assert!(revision(&told) > revision(&nothing));
     assert_eq!(rome.call("PUT", "/api/v1/advertisements", None).problem(405), "method-not-allowed");
+}
+
+#[test]
+fn an_answer_is_as_new_as_its_caller_has_seen_or_none() {
+    let broker = Broker::start();
+    let rome = broker.cluster("rome");
+    let ask = |seen: &str| {
+        let seen = [("REAR-At-Least", seen)];
+        rome.connect().unwrap().call("GET", "/api/v1/instructions", &seen, None).unwrap()
+    };
+    let told = rome.post("/api/v1/advertisements", &advertisement("rome", "8", "16Gi"));
+    let seen = told.header("rear-revision").unwrap();
+    assert_eq!(ask(seen).expect(200), json!([]));
+    assert_eq!(ask("yesterday").problem(400), "unreadable");
+    let (incarnation, number) = seen.split_once('.').unwrap();
+    let later = |more: u64| format!("{incarnation}.{}", number.parse::<u64>().unwrap() + more);
+    let mut waiting = rome.connect().unwrap();
+    let next = later(1);
+    let head = "GET /api/v1/instructions HTTP/1.1\r\nHost: x\r\nREAR-At-Least: ";
+    waiting.send(format!("{head}{next}\r\n\r\n").as_bytes()).unwrap();
+    reserve(&broker.cluster("paris"), "1", "1Gi");
+    let answer = waiting.answer().unwrap();
+    answer.expect(200);
+    let number = |text: &str| text.split_once('.').unwrap().1.parse::<u64>().unwrap();
+    assert!(number(answer.header("rear-revision").unwrap()) >= number(&next));
+    // What never comes to pass is not waited for without end.
+    let late = ask(&later(1000));
+    assert_eq!((late.problem(503).as_str(), late.header("retry-after")), ("not-ready", Some("1")));
 }
 
 #[test]

@@ -210,6 +210,9 @@ fn whole_spec(shown: &Shown) -> ClusterAdvertisementSpec {
 
 #[cfg(test)]
 mod tests {
+    use rear_api::advertisement::Seen;
+    use rear_api::resources::is_true;
+    use rear_api::resources::names::{OVERCOMMITTED, READY, STALE};
     use rear_engine::{Policy, Position};
     use serde_json::json;
 
@@ -274,5 +277,87 @@ mod tests {
         let writes = writes(&id("rome"), None, &[sighting], None, mark, now);
         let [Write::Update { spec: None, status, .. }] = &writes[..] else { panic!("{writes:?}") };
         assert_eq!(status.message.as_deref(), Some("bound to no cluster"));
+    }
+
+    /// What is decided of it, one after the other.
+    fn fleet_that_was_told(objects: &[Object]) -> Fleet {
+        let mut fleet = Fleet::new(Policy::default());
+        for object in objects {
+            let Telling::News(command) = told(&fleet, object, "rome", 1) else { panic!("known") };
+            let now = Timestamp::from_seconds(SECONDS + 1);
+            for change in rear_engine::decide(&fleet, *command, now).unwrap().changes {
+                fleet.apply(change).unwrap();
+            }
+        }
+        fleet
+    }
+
+    #[test]
+    fn what_a_cluster_holds_and_in_which_order_it_speaks_is_news_once() {
+        let mut object = object("kubectl", 0);
+        (object.spec.epoch, object.spec.sequence) = (Some(1), Some(1));
+        object.spec.holding = Some(Vec::new());
+        let fleet = fleet_that_was_told(&[object.clone()]);
+        assert_eq!(told(&fleet, &object, "rome", 2), Telling::Nothing);
+        object.spec.sequence = Some(2);
+        assert!(matches!(told(&fleet, &object, "rome", 2), Telling::News(_)));
+        (object.spec.epoch, object.spec.sequence) = (None, None);
+        assert_eq!(told(&fleet, &object, "rome", 2), Telling::Nothing);
+    }
+
+    /// How rome stands so many seconds after it has told of itself.
+    fn rome_after(seconds: i64) -> Shown {
+        let fleet = fleet_that_was_told(&[object("kubectl", 0)]);
+        let now = Timestamp::from_seconds(SECONDS + seconds);
+        let known = fleet.cluster(&id("rome")).unwrap();
+        Seen::of(&fleet, known, now).and_then(Shown::of).unwrap()
+    }
+
+    /// What is written to an object of rome's.
+    fn updated(object: &Object, shown: &Shown, answer: Option<Answer>) -> Vec<Write> {
+        let mark = Mark { ledger: 1, position: Position { incarnation: 1, number: 1 } };
+        let sighting = Sighting {
+            place: Place { namespace: "rome".into(), name: "rome-adv".into() },
+            object: Arc::new(object.clone()),
+            speaker: Speaker::Cluster(id("rome")),
+            answer,
+        };
+        let now = Timestamp::from_seconds(SECONDS + 2);
+        writes(&id("rome"), Some(shown), &[sighting], Some("rome"), mark, now)
+    }
+
+    #[test]
+    fn an_object_says_what_is_left_and_how_its_cluster_stands_and_that_is_all() {
+        let mut object = object("kubectl", 0);
+        let stands = |writes: &[Write]| {
+            let [Write::Update { status, .. }] = writes else { panic!("{writes:?}") };
+            let says = |kind| is_true(&status.conditions, kind);
+            assert_eq!(status.conditions.len(), 3);
+            (status.message.clone().unwrap(), [READY, STALE, OVERCOMMITTED].map(says))
+        };
+        let first = updated(&object, &rome_after(2), None);
+        assert_eq!(stands(&first), ("it can get reservations".to_owned(), [true, false, false]));
+        let [Write::Update { spec: Some(spec), status, .. }] = &first[..] else {
+            panic!("{first:?}")
+        };
+        assert_eq!(spec["resources"]["available"]["cpu"], "8");
+        object.spec = serde_json::from_value(spec.clone()).unwrap();
+        object.status = Some(ClusterAdvertisementStatus::clone(status));
+        assert!(updated(&object, &rome_after(2), None).is_empty());
+        let silent = stands(&updated(&object, &rome_after(60 * 60), None));
+        assert_eq!(
+            silent,
+            ("nothing was heard of it for too long".to_owned(), [false, true, false])
+        );
+        let mut shown = rome_after(2);
+        shown.status.as_mut().unwrap().overcommitted = true;
+        let overcommitted = stands(&updated(&object, &shown, None));
+        let message = "it has promised or used more than it has".to_owned();
+        assert_eq!(overcommitted, (message, [false, false, true]));
+        shown.status.as_mut().unwrap().recovering = true;
+        assert!(stands(&updated(&object, &shown, None)).0.starts_with("the ledger was restored"));
+        let answer = Answer { code: "invalid".to_owned(), message: "no such unit".to_owned() };
+        let refused = stands(&updated(&object, &rome_after(2), Some(answer)));
+        assert_eq!(refused, ("no such unit".to_owned(), [false, false, false]));
     }
 }

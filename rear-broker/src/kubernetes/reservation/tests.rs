@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use rear_api::moment;
 use rear_api::resources::names::{
-    PROVIDER_REJECTED, PROVIDERS_VIEW, RENEWED, REQUESTER_ACTIVE, REQUESTER_RELEASED, VIEW_LABEL,
+    FINALIZER, PROVIDER_REJECTED, PROVIDERS_VIEW, RENEWED, REQUESTER_ACTIVE, REQUESTER_RELEASED,
+    REQUESTERS_VIEW, TRANSIENT_LABEL, VIEW_LABEL,
 };
 use rear_api::resources::{
     Condition, Mark, Reservation as Object, ReservationStatus, Truth, is_true,
@@ -17,7 +18,7 @@ use serde_json::json;
 use super::super::shelf::Place;
 use super::super::speakers::Speaker;
 use super::decide::{Next, Write, decide};
-use super::seen::{Answer, Answers, Seen, Sighting, Wish, key_of};
+use super::seen::{Answer, Answers, Seen, Sighting, Wish, id_of, id_of_wish, key_of};
 
 const UID: &str = "01930000-0000-4000-8000-00000000002a";
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -110,10 +111,12 @@ fn write_all(seen: &mut Seen) {
             Write::Hold { place, held, target } => {
                 let index = known(&place).unwrap();
                 change(&mut seen.objects[index], |object| {
-                    let finalizer = rear_api::resources::names::FINALIZER.to_owned();
+                    let finalizer = FINALIZER.to_owned();
                     object.metadata.finalizers =
                         Some(held.then_some(finalizer).into_iter().collect());
-                    object.spec.target_cluster_id = target;
+                    if target.is_some() {
+                        object.spec.target_cluster_id = target;
+                    }
                 });
             }
             Write::Create { place, view, spec, status, .. } => {
@@ -362,4 +365,166 @@ fn a_promise_that_its_provider_may_still_remember_is_not_asked_for_elsewhere() {
     seen.recovering = true;
     let [Write::Status { status, .. }] = &written(&seen)[..] else { panic!("it is asked for") };
     assert_eq!(status.phase.as_deref(), Some("Pending"));
+}
+
+/// A view of the reservation that somebody asked for over HTTP.
+fn view(side: &str, name: &str, namespace: &str) -> Sighting {
+    let object = json!({
+        "apiVersion": "broker.fluidos.eu/v1alpha1", "kind": "Reservation",
+        "metadata": {
+            "name": name, "namespace": namespace, "uid": uuid::Uuid::from_u128(7).to_string(),
+            "labels": { VIEW_LABEL: side },
+        },
+        "spec": { "requestedResources": { "cpu": "2", "memory": "4Gi" } },
+    });
+    sighting(serde_json::from_value(object).unwrap(), namespace)
+}
+
+fn delete(sighting: &mut Sighting) {
+    let at = serde_json::from_value(json!("2026-01-02T15:04:05Z")).unwrap();
+    change(sighting, |object| object.metadata.deletion_timestamp = Some(at));
+}
+
+fn over_http() -> Reservation {
+    Reservation { key: None, ..granted() }
+}
+
+#[test]
+fn reservations_that_were_made_as_resources_are_known_by_their_key_after_every_update() {
+    assert_eq!(key_of(id()), format!("kubernetes:{}", id()));
+}
+
+#[test]
+fn a_view_is_about_what_its_name_says_and_a_wish_has_the_id_of_its_object() {
+    let of = |sighting: &Sighting| (id_of(&sighting.object), id_of_wish(&sighting.object.metadata));
+    assert_eq!(of(&wish()), (Some(id()), Some(id())));
+    for side in [REQUESTERS_VIEW, PROVIDERS_VIEW] {
+        assert_eq!(of(&view(side, &id().to_string(), "rome")), (Some(id()), None));
+        // Whoever labels a wish of their own has still made a wish.
+        let own = Some(ReservationId::from_bits(7));
+        assert_eq!(of(&view(side, "my-workload", "rome")), (own, own));
+    }
+    assert_eq!(of(&view("both", &id().to_string(), "rome")).0, Some(ReservationId::from_bits(7)));
+}
+
+#[test]
+fn views_stay_where_their_sides_are_at_home_and_go_elsewhere() {
+    let mut seen = seen(Some(over_http()), Vec::new());
+    write_all(&mut seen);
+    write_all(&mut seen);
+    assert_eq!(written(&seen), []);
+    let places = |seen: &Seen| -> Vec<_> {
+        seen.objects.iter().map(|seen| seen.place.namespace.clone()).collect()
+    };
+    assert_eq!(places(&seen), ["rome", "paris"]);
+    // Others of them, of which one is on its way out already.
+    let mut going = view(PROVIDERS_VIEW, &id().to_string(), "bern");
+    delete(&mut going);
+    for (side, namespace) in [(REQUESTERS_VIEW, "oslo"), (PROVIDERS_VIEW, "kiel")] {
+        seen.objects.insert(0, view(side, &id().to_string(), namespace));
+    }
+    seen.objects.insert(0, going);
+    let deleted = |seen: &Seen| -> Vec<_> {
+        let deleted = written(seen).into_iter().map(|write| match write {
+            Write::Delete { place } => place.namespace,
+            other => panic!("{other:?}"),
+        });
+        deleted.collect()
+    };
+    assert_eq!(deleted(&seen), ["kiel", "oslo"]);
+    // Both in one namespace need one view, which is the requester's.
+    seen.objects.retain(|seen| ["rome", "paris"].contains(&seen.place.namespace.as_str()));
+    seen.objects.push(view(PROVIDERS_VIEW, &id().to_string(), "rome"));
+    seen.objects.last_mut().unwrap().place.name = "another".to_owned();
+    seen.providers_home = Some("rome".to_owned());
+    assert_eq!(deleted(&seen), ["paris", "rome"]);
+}
+
+#[test]
+fn what_is_being_deleted_is_not_written_to() {
+    let mut seen = seen(Some(over_http()), Vec::new());
+    write_all(&mut seen);
+    write_all(&mut seen);
+    let ended = over_http();
+    let phase = ended.phase.clone().ended(NOW, Ending::Released(Release::Expired)).unwrap();
+    seen.record = Some(Reservation { phase, ..ended });
+    seen.objects.iter_mut().for_each(delete);
+    let writes = written(&seen);
+    let [Write::Hold { held: false, .. }] = &writes[..] else { panic!("{writes:?}") };
+}
+
+#[test]
+fn what_is_over_is_not_shown_anew() {
+    let ended = over_http();
+    let phase = ended.phase.clone().ended(NOW, Ending::Released(Release::Expired)).unwrap();
+    assert_eq!(written(&seen(Some(Reservation { phase, ..ended }), Vec::new())), []);
+}
+
+#[test]
+fn an_answer_to_a_program_stays_for_an_hour_and_one_to_a_person_for_good() {
+    let refused = |labelled: bool| {
+        let mut wish = wish();
+        if labelled {
+            let label = (TRANSIENT_LABEL.to_owned(), "true".to_owned());
+            change(&mut wish, |object| object.metadata.labels = Some([label].into()));
+        }
+        let mut seen = seen(None, vec![wish]);
+        let answer = Answer { code: None, message: "no room".to_owned(), explanation: None };
+        seen.answers.add(Wish::Reserve, answer);
+        write_all(&mut seen);
+        seen.answers = Answers::default();
+        seen
+    };
+    let after = |seen: &mut Seen, seconds: i64| {
+        seen.now = Timestamp::from_seconds(1_800_000_000 + seconds);
+        written(seen)
+    };
+    let mut programs = refused(true);
+    assert_eq!(after(&mut programs, 60 * 60 - 1), []);
+    let place = programs.objects[0].place.clone();
+    assert_eq!(after(&mut programs, 60 * 60), [Write::Delete { place }]);
+    assert_eq!(after(&mut refused(false), 60 * 60), []);
+}
+
+#[test]
+fn a_broker_is_behind_when_an_object_was_written_from_a_newer_state_of_its_ledger() {
+    let mut seen = seen(Some(granted()), vec![wish()]);
+    assert!(!seen.is_behind(), "nothing is written there yet");
+    write_all(&mut seen);
+    let mut behind = |ledger: u128, number: u64| {
+        seen.mark = Mark { ledger, position: Position { incarnation: 1, number } };
+        seen.is_behind()
+    };
+    assert_eq!([behind(1, 6), behind(1, 7), behind(1, 8)], [true, false, false]);
+    assert!(!behind(2, 6), "it is of another ledger");
+}
+
+#[test]
+fn an_answer_to_a_new_end_stands_when_the_reservation_is_over() {
+    let mut seen = renewed(EARLY);
+    let ended = ending(LATE);
+    let phase = ended.phase.clone().ended(NOW, Ending::Released(Release::Expired)).unwrap();
+    seen.record = Some(Reservation { phase, ..ended });
+    write_all(&mut seen);
+    let status = seen.objects[0].object.status.clone().unwrap();
+    assert_eq!(status.phase.as_deref(), Some("Released"));
+    assert!(is_true(&status.conditions, RENEWED), "{status:?}");
+}
+
+#[test]
+fn an_end_that_nobody_may_ask_for_is_not_answered() {
+    let mut wish = wish();
+    wish.speaker = Speaker::Nobody("bound to no cluster".to_owned());
+    change(&mut wish, |object| object.spec.expires_at = Some(LATE.to_owned()));
+    let writes = written(&seen(Some(granted()), vec![wish]));
+    let Some(Write::Status { status, .. }) = writes.first() else { panic!("{writes:?}") };
+    assert!(status.conditions.iter().all(|it| it.kind != RENEWED), "{status:?}");
+}
+
+#[test]
+fn the_audit_log_has_the_same_words_for_wishes_as_for_requests() {
+    let wishes = [Wish::Reserve, Wish::Explain, Wish::Activate, Wish::Reject, Wish::Release];
+    let words = ["reserve", "explain", "activate", "reject", "release"];
+    assert_eq!(wishes.map(|wish| wish.action()), words);
+    assert_eq!(Wish::Renew(EARLY.to_owned()).action(), "renew");
 }
