@@ -39,7 +39,7 @@ const ARROWS: &[(&str, May)] = &[
 /// The engine is pure. A list of what it may use cannot be outgrown by new crates that
 /// bring a clock, randomness or IO, as a list of what it may not use would be.
 const ENGINE: &str = "rear-engine";
-const ENGINE_MAY_USE: &[&str] = &["rustc-hash", "thiserror"];
+const ENGINE_MAY_USE: &[&str] = &["itoa", "rustc-hash", "thiserror"];
 
 /// A package with what it depends on.
 struct Crate {
