@@ -20,7 +20,7 @@ use crate::timekeeper::Reading;
 /// Who has lost so often in a row gives up: nothing has changed, and the caller may come again.
 const MAX_LOSSES: u32 = 200;
 
-/// So many promises are ended in an entry before a cluster is forgotten: a fifth of what fits, beside what else is due.
+/// So many promises are ended in an entry before a cluster is forgotten: less than a tenth of what fits, if their keys and labels are short.
 const CLEARED_AT_ONCE: usize = 1000;
 
 /// Why a batch was not decided to the end.
@@ -256,8 +256,13 @@ impl Writer {
             self.follow_others()?;
             let (cluster, by) = (cluster.clone(), by.clone());
             match self.attempt(&[Command::Clear { cluster, limit, by }]) {
+                // Whoever forgets it is refused for the same reason.
+                Ok(decided) if decided.iter().any(Result::is_err) => return Ok(()),
                 Ok(_) => {}
-                Err(Setback::Overtaken) => losses += 1,
+                Err(Setback::Overtaken) => {
+                    self.shared.meters.lost();
+                    losses += 1;
+                }
                 Err(Setback::TooLarge) => limit /= 2,
                 Err(setback) => return Err(setback),
             }

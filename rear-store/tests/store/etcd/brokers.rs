@@ -1,6 +1,7 @@
 //! Several brokers on one ledger: nothing is granted twice, everyone ends with the same, and who comes later catches up.
 
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::thread;
 
 use rear_engine::testing::{advertisement, cluster, id, resources};
@@ -146,6 +147,32 @@ fn what_is_due_happens_once() {
     end_the_same(&[&a, &b]);
     let expired = a.meters().read().expired + b.meters().read().expired;
     assert_eq!(expired, 1);
+}
+
+#[test]
+fn a_provider_of_thousands_is_forgotten_in_more_than_one_entry() {
+    let place = Place::new();
+    let (a, b) = (start(&place, "a"), start(&place, "b"));
+    advertise(&a, "5000");
+    for thousand in 0..5 {
+        let (told, outcomes) = channel();
+        for number in 0..1000 {
+            let told = told.clone();
+            let number = thousand * 1000 + number;
+            // As long as a key may be, so that fewer promises are too many.
+            let reserve = reserve(number, Some(&format!("{number:0255}")));
+            a.submit_with(reserve, move |outcome| told.send(outcome).unwrap());
+        }
+        drop(told);
+        assert!(outcomes.iter().all(|outcome| outcome.is_ok()));
+    }
+    let before = a.view().position().number;
+    let by = Actor::Administrator("operator".parse().unwrap());
+    let gone = a.submit(Command::Forget { cluster: cluster("p"), by }).unwrap().position.number;
+    assert!(gone - before > 1, "{gone} after {before}");
+    end_the_same(&[&a, &b]);
+    assert_eq!(b.view().counts().reserved, 0);
+    assert!(b.view().fleet().cluster(&cluster("p")).is_none());
 }
 
 #[test]
