@@ -10,6 +10,7 @@ use rear_engine::{Actor, Command, Refusal, Terms, Timestamp};
 use rear_store::backup::{
     self, BackupError, ReceiveError, RestoreError, SaveError, inspect, receive, restore, save,
 };
+use rear_store::records::MAX_RECORD;
 use rear_store::{
     Commit, FeedError, FileError, Journal, JournalError, Memory, Position, ReadRows, Reader,
     RedbJournal, Store, SubmitError,
@@ -416,10 +417,17 @@ fn a_backup_of_more_than_one_chunk_is_restored_to_its_last_row() {
     let only_events = |rows: &mut Rows| rows.retain(|(table, _), _| *table == 3);
     let mut rows = rows_of(&place.path("ledger.redb"));
     rows.retain(|(table, _), _| *table == 4);
-    // A chunk ends exactly with the eighth.
+    // The first is as long as a record may be, and a chunk ends exactly with the eighth.
     for number in 1..=9_u64 {
         let key = [&[0; 8][..], &number.to_be_bytes(), &[0; 4]].concat();
-        let row = row_of(&key, 1 << 20);
+        let row = row_of(
+            &key,
+            match number {
+                1 => MAX_RECORD + key.len(),
+                2 => MAX_RECORD - key.len(),
+                _ => MAX_RECORD,
+            },
+        );
         rows.insert((3, key), row);
     }
     let (backup, again) = (place.path("large"), place.path("again.redb"));
