@@ -63,7 +63,9 @@ async fn changes_that_come_together_are_published_together_with_what_others_use(
         sleep(Duration::from_millis(1)).await;
     }
     rome.lets_use("paris", "2", "1Gi");
+    let changed = Instant::now();
     times(&broker, 2, published).await;
+    assert!(changed.elapsed() < Duration::from_secs(10), "not only on the schedule");
     sleep(Duration::from_mins(10)).await;
     let said = broker.said();
     let told = said.iter().filter_map(|said| match said {
