@@ -110,3 +110,20 @@ fn holding(kept: &Reservation) -> HoldingBody {
         expires_at: kept.status.expires_at.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_told_if_there_are_any() {
+        let told = |snapshot: &Snapshot| {
+            let cluster = "paris".parse().unwrap();
+            snapshot.told(&cluster, &[], Order::starting(1), Timestamp::from_seconds(0)).labels
+        };
+        let mut snapshot = Snapshot::default();
+        assert!(told(&snapshot).is_none());
+        snapshot.labels.insert("region".to_owned(), "eu".to_owned());
+        assert!(told(&snapshot).is_some_and(|LabelTexts(labels)| labels == snapshot.labels));
+    }
+}

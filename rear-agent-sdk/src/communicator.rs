@@ -235,3 +235,14 @@ impl fmt::Display for Intent {
         f.write_str(self.0.as_str())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_intent_has_the_key_that_someone_chose() {
+        let key: IdempotencyKey = "order-17".parse().unwrap();
+        assert_eq!(*Intent::from(key.clone()).key(), key);
+    }
+}

@@ -340,3 +340,35 @@ impl fmt::Display for Chain<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_refusal_says_what_can_be_done_about_it() {
+        for (code, words) in [
+            (Some(Code::Unreadable), "Correct what is named"),
+            (Some(Code::TooLarge), "Correct what is named"),
+            (Some(Code::KeyReused), "another key"),
+            (Some(Code::IdTaken), "another key"),
+            (Some(Code::TooManyReservations), "max-reservations"),
+            (Some(Code::AlreadyEnded), "Reserve anew"),
+            (Some(Code::NotAllowed), "an administrator"),
+            (Some(Code::Outdated), "See the reasons"),
+            (None, "See the reasons"),
+        ] {
+            let error = Error::from(Refused::new(422, code, String::new(), Vec::new()));
+            assert!(error.remedy().contains(words), "{code:?}: {}", error.remedy());
+        }
+    }
+
+    #[test]
+    fn a_chain_names_every_cause() {
+        let source = Error::Unreachable { source: "nobody listens".into() }.into();
+        let told = Chain(&Error::OutcomeUnknown { source }).to_string();
+        let causes =
+            ["it is not known whether the request was executed", "the broker cannot be reached"];
+        assert_eq!(told, format!("{}: {}: nobody listens", causes[0], causes[1]));
+    }
+}

@@ -244,3 +244,15 @@ fn still_open(lost: Option<String>, error: Error) -> Error {
 fn text(body: &impl Serialize) -> Result<Vec<u8>, Error> {
     serde_json::to_vec(body).map_err(|error| Error::Garbage { detail: error.to_string() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_certain_is_told_also_after_an_answer_was_lost() {
+        let told = |error| still_open(Some("an answer was lost".to_owned()), error);
+        assert!(matches!(told(Error::Restored), Error::Restored));
+        assert!(matches!(told(Error::TimedOut { seconds: 1 }), Error::Interrupted { .. }));
+    }
+}

@@ -132,3 +132,59 @@ impl redb::StorageBackend for Glass {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use redb::StorageBackend;
+
+    use super::*;
+
+    /// Three blocks and a half, in which every place shows which one it is.
+    fn whole() -> Vec<u8> {
+        (0..BLOCK * 7 / 2).map(|at| u8::try_from(at % 251).unwrap()).collect()
+    }
+
+    fn read(glass: &Glass, offset: usize, length: usize) -> Vec<u8> {
+        let mut out = vec![0; length];
+        glass.read(offset as u64, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn what_is_written_is_seen_through_the_glass_and_not_in_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let mut expected = whole();
+        std::fs::write(&path, &expected).unwrap();
+        let glass = Glass::over(&path).unwrap();
+        // Within a block, over the ends of two, a whole one, and the last bytes.
+        let end = expected.len();
+        for (offset, length) in
+            [(10, 20), (BLOCK * 2 - 5, 10), (BLOCK - 7, BLOCK + 30), (BLOCK, BLOCK), (end - 3, 3)]
+        {
+            let data = vec![252; length];
+            glass.write(offset as u64, &data).unwrap();
+            expected[offset..offset + length].copy_from_slice(&data);
+            assert!(read(&glass, 0, end) == expected, "{length} bytes at {offset}");
+        }
+        for (offset, length) in [(0, 0), (1, BLOCK), (BLOCK * 2 + 3, BLOCK), (end - 1, 1)] {
+            assert!(read(&glass, offset, length) == expected[offset..offset + length], "{offset}");
+        }
+        assert!(std::fs::read(&path).unwrap() == whole(), "the file has changed");
+    }
+
+    #[test]
+    fn it_is_as_long_as_it_was_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, whole()).unwrap();
+        let glass = Glass::over(&path).unwrap();
+        let length = whole().len();
+        assert_eq!(glass.len().unwrap(), length as u64);
+        let beyond = glass.read(length as u64 - 1, &mut [0; 2]).unwrap_err();
+        assert_eq!(beyond.kind(), io::ErrorKind::UnexpectedEof);
+        glass.set_len(length as u64 + 2).unwrap();
+        assert_eq!(read(&glass, length - 1, 3), [whole()[length - 1], 0, 0]);
+        assert_eq!(std::fs::read(&path).unwrap().len(), length);
+    }
+}

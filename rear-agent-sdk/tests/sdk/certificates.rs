@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rear_agent_sdk::{BrokerCommunicator, Error, HttpCommunicator};
 use tokio::net::TcpListener;
+use tokio::time::{advance, pause, resume};
 
 use super::bodies::{advertise, advertisement};
 use super::cluster::within;
@@ -131,4 +132,17 @@ async fn a_certificate_that_is_rotated_during_traffic_is_taken_up_although_the_o
         }
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_rotated_while_nothing_is_asked_is_taken_up_too() {
+    let broker = Broker::start();
+    let folder = broker.certificates("rome");
+    let agent = connect(broker.address, folder.clone());
+    advertise(&*agent, "rome").await;
+    broker.authority.cluster("milan").write(&folder, &broker.authority);
+    pause();
+    advance(Duration::from_secs(6)).await;
+    resume();
+    advertise(&*agent, "milan").await;
 }

@@ -119,3 +119,13 @@ async fn when_no_broker_answers_the_error_is_told_after_all_were_asked() {
     assert!(error.is_transient(), "{error:?}");
     assert!(ways.near.connections() > 0 && ways.far.connections() > 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_is_opened_at_the_next_broker_when_the_preferred_one_is_gone() {
+    let broker = Broker::start();
+    let ways = Ways::to(&broker).await;
+    ways.paris.ping().await.unwrap();
+    ways.lose_near().await;
+    drop(ways.paris.events(None).await.unwrap());
+    assert!(ways.far.connections() > 0);
+}

@@ -1,11 +1,12 @@
-//! How an agent waits for a broker that does not answer, on a clock of the test's own.
+//! How an agent waits for a broker that does not answer or is behind, on a clock of the test's own.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use rear_agent_sdk::Error;
+use rear_agent_sdk::communicator::{Level, Position, Role};
 use rear_agent_sdk::testing::{Answer, Said, Scripted};
-use tokio::time::{Instant, sleep};
+use rear_agent_sdk::{Error, Watch};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::cluster::Cluster;
 
@@ -62,7 +63,9 @@ async fn changes_that_come_together_are_published_together_with_what_others_use(
         sleep(Duration::from_millis(1)).await;
     }
     rome.lets_use("paris", "2", "1Gi");
+    let changed = Instant::now();
     times(&broker, 2, published).await;
+    assert!(changed.elapsed() < Duration::from_secs(10), "not only on the schedule");
     sleep(Duration::from_mins(10)).await;
     let said = broker.said();
     let told = said.iter().filter_map(|said| match said {
@@ -83,4 +86,43 @@ async fn an_agent_that_is_stopped_closes_its_communicator_once() {
     times(&broker, 1, |said| matches!(said, Said::Publish(_))).await;
     agent.stop().await.unwrap();
     assert_eq!(broker.said().iter().filter(|said| **said == Said::Close).count(), 1);
+}
+
+async fn next_of(told: &mut Watch) -> Result<String, Error> {
+    let next = timeout(Duration::from_mins(1), told.next()).await.expect("nothing is passed on");
+    next.map(|level| level.revision.unwrap().to_string())
+}
+
+fn level(incarnation: u64, number: u64) -> Answer {
+    let revision = Some(Position { incarnation, number });
+    Answer::Instructions(Role::Provider, Ok(Level::new(Vec::new(), revision)))
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_older_than_what_was_seen_is_not_passed_on() {
+    let broker = Arc::new(Scripted::default());
+    let mut told = Watch::new(broker.clone(), Role::Provider);
+    for (incarnation, number) in [(1, 5), (1, 4), (1, 5), (1, 6), (2, 1)] {
+        broker.will(level(incarnation, number));
+    }
+    for expected in ["1.5", "1.5", "1.6", "2.1"] {
+        assert_eq!(next_of(&mut told).await.unwrap(), expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_has_seen_a_ledger_that_was_restored_since_gets_its_first_level() {
+    let broker = Arc::new(Scripted::default());
+    let mut told = Watch::new(broker.clone(), Role::Provider);
+    let restored = || Answer::Instructions(Role::Provider, Err(Error::Restored));
+    broker.will(restored());
+    let nothing_seen = next_of(&mut told).await;
+    assert!(matches!(nothing_seen, Err(Error::Restored)), "{nothing_seen:?}");
+    for answer in [level(1, 5), restored(), level(2, 1)] {
+        broker.will(answer);
+    }
+    for expected in ["1.5", "2.1"] {
+        assert_eq!(next_of(&mut told).await.unwrap(), expected);
+    }
+    assert_eq!(broker.said().last(), Some(&Said::Instructions(Role::Provider, None)));
 }

@@ -134,6 +134,7 @@ fn what_does_not_fit_is_refused_and_not_clamped() {
         (Dimension::Memory, "9223372036854775806.1", "9223372036854775807.1"),
         (Dimension::Cpu, "9223372036854775.807", "9223372036854775.8071"),
         (Dimension::Storage, "7Ei", "8Ei"),
+        (Dimension::Storage, "9007199254740991.9990234375Ki", "9007199254740991.9990234376Ki"),
         (Dimension::Gpu, "9223372036854775807", "9.3E"),
     ] {
         assert!(dimension.parse(fits).is_ok(), "{fits}");

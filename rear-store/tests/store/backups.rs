@@ -10,11 +10,13 @@ use rear_engine::{Actor, Command, Refusal, Terms, Timestamp};
 use rear_store::backup::{
     self, BackupError, ReceiveError, RestoreError, SaveError, inspect, receive, restore, save,
 };
+use rear_store::records::MAX_RECORD;
 use rear_store::{
     Commit, FeedError, FileError, Journal, JournalError, Memory, Position, ReadRows, Reader,
     RedbJournal, Store, SubmitError,
 };
 
+use super::damage::{Rows, backup_of, put_row, rows_of, sealed};
 use super::history::{History, assert_same};
 use super::stage::{Hands, advertise, release, reserve, reserve_with, start};
 
@@ -400,4 +402,55 @@ fn a_backup_with_a_row_twice_or_out_of_order_is_refused_by_everyone() {
         assert!(restore(&planted, &place.path("new.redb"), later()).is_err());
         assert!(!place.path("new.redb").exists());
     }
+}
+
+/// A sealed row of exactly so many bytes, its key included.
+fn row_of(key: &[u8], bytes: usize) -> Vec<u8> {
+    let contents = vec![0; bytes - key.len() - sealed("events", key, 1, b"").len()];
+    sealed("events", key, 1, &contents)
+}
+
+#[test]
+fn a_backup_of_more_than_one_chunk_is_restored_to_its_last_row() {
+    let place = Place::new();
+    backed_up(&place, 9);
+    let only_events = |rows: &mut Rows| rows.retain(|(table, _), _| *table == 3);
+    let mut rows = rows_of(&place.path("ledger.redb"));
+    rows.retain(|(table, _), _| *table == 4);
+    // The first is as long as a record may be, and a chunk ends exactly with the eighth.
+    for number in 1..=9_u64 {
+        let key = [&[0; 8][..], &number.to_be_bytes(), &[0; 4]].concat();
+        let row = row_of(
+            &key,
+            match number {
+                1 => MAX_RECORD + key.len(),
+                2 => MAX_RECORD - key.len(),
+                _ => MAX_RECORD,
+            },
+        );
+        rows.insert((3, key), row);
+    }
+    let (backup, again) = (place.path("large"), place.path("again.redb"));
+    std::fs::write(&backup, backup_of(&rows)).unwrap();
+    restore(&backup, &again, later()).unwrap();
+    let mut restored = rows_of(&again);
+    only_events(&mut rows);
+    only_events(&mut restored);
+    assert!(restored == rows, "{} of {} rows", restored.len(), rows.len());
+}
+
+#[test]
+fn a_backup_of_a_copy_of_a_shared_ledger_says_what_it_holds_too() {
+    let place = Place::new();
+    backed_up(&place, 10);
+    let ledger = place.path("ledger.redb");
+    put_row(&ledger, "meta", b"applied", &sealed("meta", b"applied", 1, b"where it ends"));
+    let meta = open(&ledger).load().unwrap().meta;
+    let backup = place.path("of a copy");
+    backup::write_file(&*open(&ledger).reader(), &backup).unwrap();
+    assert_eq!(inspect(&backup).unwrap().meta, Some(meta));
+    // A file of its own again.
+    let again = place.path("again.redb");
+    restore(&backup, &again, later()).unwrap();
+    assert!(!rows_of(&again).contains_key(&(4, b"applied".to_vec())));
 }

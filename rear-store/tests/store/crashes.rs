@@ -1,7 +1,7 @@
 //! Crashes that really crash: power cuts at any operation, torn sectors, also while repairing, and disks that fail or lie.
 
 use rear_engine::testing::fleets::Dice;
-use rear_store::{Commit, Contents, Journal, Memory, RedbJournal};
+use rear_store::{Commit, Contents, Journal, JournalError, Memory, RedbJournal};
 
 use super::disk::Disk;
 use super::history::History;
@@ -141,4 +141,25 @@ fn script(disk: &Disk, n: Option<u64>) -> Option<Expected> {
         }
     }
     Some(Expected { acknowledged: model.load().unwrap(), in_flight: None })
+}
+
+#[test]
+fn a_commit_in_two_phases_is_synced_twice() {
+    let syncs = |commit| {
+        let disk = Disk::new();
+        let mut journal = RedbJournal::on_backend(disk.clone(), LEDGER, commit).unwrap();
+        let before = disk.syncs();
+        journal.commit(&History::new(5).next_batch()).unwrap();
+        disk.syncs() - before
+    };
+    assert_eq!((syncs(Commit::TwoPhase), syncs(Commit::OnePhase)), (2, 1));
+}
+
+#[test]
+fn an_error_of_the_disk_is_told_as_one_and_not_as_damage() {
+    let disk = Disk::new();
+    let mut journal = RedbJournal::on_backend(disk.clone(), LEDGER, Commit::TwoPhase).unwrap();
+    disk.fail_once_after(0);
+    let refused = journal.commit(&History::new(5).next_batch()).unwrap_err();
+    assert!(matches!(refused, JournalError::Disk(_)), "{refused:?}");
 }

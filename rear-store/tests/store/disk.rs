@@ -25,6 +25,8 @@ struct State {
     left: Option<u64>,
     /// How many operations there were.
     operations: u64,
+    /// How many of them were syncs.
+    syncs: u64,
     /// A disk that says that it has synced when it has not.
     lying: bool,
     /// Whether one failing operation is all that happens, or the power is gone.
@@ -56,6 +58,10 @@ impl Disk {
 
     pub(crate) fn operations(&self) -> u64 {
         self.state().operations
+    }
+
+    pub(crate) fn syncs(&self) -> u64 {
+        self.state().syncs
     }
 
     /// The disk as it is found when the power is back.
@@ -129,6 +135,7 @@ impl StorageBackend for Disk {
     fn sync_data(&self) -> io::Result<()> {
         let mut state = self.state();
         state.operate()?;
+        state.syncs += 1;
         if !state.lying {
             let State { current, durable, unsynced, .. } = &mut *state;
             durable.clone_from(current);

@@ -86,6 +86,47 @@ fn a_leftover_of_a_crash_while_creating_does_not_matter() {
 }
 
 #[test]
+fn leftovers_of_several_crashes_do_not_matter_either() {
+    let folder = folder();
+    let path = folder.path().join("ledger.redb");
+    let leftovers = ["ledger.redb.new", "ledger.redb.new.0", "ledger.redb.new.1"];
+    for leftover in leftovers {
+        std::fs::write(folder.path().join(leftover), b"half").unwrap();
+    }
+    drop(RedbJournal::create(&path, 9, Commit::TwoPhase).unwrap());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), leftovers.len() + 1);
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_told_as_what_it_is() {
+    let folder = folder();
+    let path = folder.path().join("nowhere/ledger.redb");
+    let refused = RedbJournal::create(&path, 9, Commit::TwoPhase).unwrap_err();
+    let FileError::Io { source, .. } = &refused else { panic!("{refused:?}") };
+    assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
+}
+
+/// Where a name without a folder is: where the process is. So this one asks another.
+#[test]
+fn a_name_without_a_folder_is_one_in_the_working_folder() {
+    const NAME: &str = "REAR_TEST_RELATIVE_LEDGER";
+    if let Some(name) = std::env::var_os(NAME) {
+        drop(RedbJournal::create(name.as_ref(), 9, Commit::TwoPhase).unwrap());
+        return;
+    }
+    let folder = folder();
+    let this = "files::a_name_without_a_folder_is_one_in_the_working_folder";
+    let made = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([this, "--exact"])
+        .current_dir(folder.path())
+        .env(NAME, "ledger.redb")
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stdout));
+    RedbJournal::open(&folder.path().join("ledger.redb"), Commit::TwoPhase).unwrap();
+}
+
+#[test]
 fn links_that_someone_planted_are_not_written_through() {
     let folder = folder();
     let (path, precious) = (folder.path().join("ledger.redb"), folder.path().join("precious"));

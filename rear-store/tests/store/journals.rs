@@ -58,6 +58,27 @@ fn what_was_committed_is_there() {
 }
 
 #[test]
+fn rows_are_counted_as_they_are_read() {
+    contract(|journal| {
+        let mut history = History::new(3);
+        for _ in 0..20 {
+            journal.commit(&history.next_batch()).unwrap();
+        }
+        let rows = journal.reader().snapshot().unwrap();
+        for table in Table::ALL {
+            let mut read = 0;
+            let mut count = |_: &[u8], _: &[u8]| {
+                read += 1;
+                Ok(true)
+            };
+            rows.each_from(table, &[], &mut count).unwrap();
+            assert_eq!(rows.count(table).unwrap(), read, "{}", table.name());
+        }
+        assert!(rows.count(Table::Events).unwrap() > 1);
+    });
+}
+
+#[test]
 fn batches_follow_each_other_or_are_refused() {
     contract(|journal| {
         journal.commit(&empty(1)).unwrap();

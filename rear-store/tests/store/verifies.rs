@@ -7,6 +7,7 @@ use rear_engine::testing::{cluster, id, resources};
 use rear_engine::{Actor, Command, Reservation, ReservationId, Timestamp};
 use rear_store::records::event::key_of as event_key;
 use rear_store::records::ledger::LedgerRecord;
+use rear_store::records::meta::{self, Meta, MetaRecord};
 use rear_store::records::reservation::{ReservationRecord, key_of};
 use rear_store::records::seal::seal;
 use rear_store::verify::{verify, verify_file};
@@ -238,7 +239,7 @@ fn event(number: u64, place: u32) -> [u8; 20] {
 }
 
 #[test]
-fn it_finds_events_that_are_missing_or_not_yet_told() {
+fn it_finds_events_that_are_missing_not_yet_told_or_no_longer() {
     let lose = |ledger: &Ledger| {
         let value = ledger.value("events", &event(1, 0));
         let later = seal_again(&value, &event(1, 1));
@@ -251,6 +252,12 @@ fn it_finds_events_that_are_missing_or_not_yet_told() {
         put_row(&ledger.path, "events", &event(99, 0), &seal_again(&value, &event(99, 0)));
     };
     finds(foresee, &["event 1.99-0 is outside of the log, which goes from 0.0 to 1.6"]);
+    let trim = |ledger: &Ledger| {
+        let trimmed_through = Position { incarnation: 1, number: 1 };
+        let meta = MetaRecord::from(Meta { trimmed_through, ..ledger.contents().meta });
+        put_row(&ledger.path, "meta", meta::KEY, &seal(meta::KEY, &meta).unwrap());
+    };
+    finds(trim, &["event 1.1-0 is outside of the log, which goes from 1.1 to 1.6", "1 finding"]);
 }
 
 fn seal_again(value: &[u8], key: &[u8]) -> Vec<u8> {

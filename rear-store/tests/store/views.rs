@@ -1,9 +1,9 @@
 //! What readers see: all that is durable, nothing that is not, in pages, and who is woken when.
 
 use rear_engine::testing::{advertisement, ask, cluster, id, resources};
-use rear_engine::{Actor, Command, ReservationId};
+use rear_engine::{Actor, Command, Dimension, ReservationId};
 use rear_store::view::{
-    Counts, Cursor, CursorError, MAX_PAGE, MAX_SCANNED, PhaseName, Query, Role, Side,
+    Counts, Cursor, CursorError, MAX_PAGE, MAX_SCANNED, PhaseName, Query, Role, Side, State,
 };
 use rear_store::{Memory, Store};
 
@@ -132,6 +132,62 @@ fn pages_go_on_where_the_last_one_ended() {
     let first = view.clusters(None, 1).unwrap();
     let second = view.clusters(first.next.as_ref(), 1).unwrap();
     assert_eq!((names(&first), names(&second)), (vec!["a".to_owned()], vec!["p".to_owned()]));
+}
+
+#[test]
+fn what_a_cluster_gave_and_took_is_one_list_by_age() {
+    let store = lending();
+    store.submit(reserve_as(7, "a")).unwrap();
+    let query = Query { side: Some(Side::Either(cluster("a"))), phase: None };
+    assert_eq!(all_pages(&store, &query, 2), [ids(&[1, 3]), ids(&[4, 6]), ids(&[7])]);
+}
+
+#[test]
+fn pages_of_live_promises_go_on_where_the_last_one_ended() {
+    let store = lending();
+    let view = store.view();
+    let page =
+        |from: Option<&Cursor>| view.promises(&cluster("p"), Role::Provider, from, 2).unwrap();
+    let found = |page: &rear_store::view::Page<&rear_engine::Reservation>| {
+        page.items.iter().map(|kept| kept.id).collect::<Vec<_>>()
+    };
+    let first = page(None);
+    let second = page(first.next.as_ref());
+    assert_eq!((found(&first), found(&second)), (ids(&[1, 2]), ids(&[4, 5])));
+    assert!(second.next.is_none(), "{:?}", second.next);
+}
+
+#[test]
+fn the_fleet_in_numbers_is_the_sum_of_its_clusters() {
+    let hands = Hands::start();
+    let store = start(Memory::new(7, 1, 1).unwrap(), &hands);
+    store.submit(advertise_as("p", &hands)).unwrap();
+    for number in 1..=3 {
+        store.submit(reserve_as(number, "a")).unwrap();
+        store
+            .submit(Command::Activate { id: id(number), by: Actor::Cluster(cluster("a")) })
+            .unwrap();
+    }
+    store.submit(Command::Hear { cluster: cluster("s") }).unwrap();
+    hands.pass(24 * 60 * 60);
+    for provider in ["q", "t"] {
+        store.submit(advertise_as(provider, &hands)).unwrap();
+    }
+    let tally = store.tally(true);
+    let states = State::ALL.map(|state| (state.name(), tally.clusters(state)));
+    let expected =
+        [("active", 2), ("recovering", 0), ("stale", 1), ("overcommitted", 0), ("silent", 1)];
+    assert_eq!(states, expected);
+    let cores = |amounts: &rear_store::view::Amounts| {
+        [amounts.allocatable, amounts.reserved, amounts.available]
+            .map(|sum| format!("{}", sum.in_units(Dimension::Cpu)))
+    };
+    assert_eq!(cores(&tally.all), ["3000", "3", "2997"]);
+    let each: Vec<_> = tally.each.iter().map(|(id, each)| (id.to_string(), cores(each))).collect();
+    let row = |name: &str, sums: [&str; 3]| (name.to_owned(), sums.map(str::to_owned));
+    let rest = ["1000", "0", "1000"];
+    assert_eq!(each, [row("p", ["1000", "3", "997"]), row("q", rest), row("t", rest)]);
+    assert_eq!(store.tally(false).each, []);
 }
 
 #[test]
