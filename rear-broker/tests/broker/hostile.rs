@@ -158,7 +158,7 @@ fn headers_beyond_the_limit_are_refused() {
     let paris = broker.cluster("paris");
     // With so many headers of which one is the host's.
     let ask = |headers: usize| {
-        let others: String = (1..headers).map(|number| format!("X-{number}: x\r\n")).collect();
+        let others = "X-Other: x\r\n".repeat(headers - 1);
         let mut connection = paris.connect().unwrap();
         let head = format!("GET /healthz HTTP/1.1\r\nHost: x\r\n{others}\r\n");
         connection.send(head.as_bytes()).unwrap();
