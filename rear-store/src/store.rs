@@ -121,7 +121,7 @@ impl Store {
             let handed = Handed::new(commands, origin, tell);
             if let Some(queue) = door.upgrade() {
                 // Where there is no room, it is given back when it is dropped.
-                drop(queue.try_send(Work::Handed(handed)));
+                drop(queue.try_send(Work::Handed(Box::new(handed))));
             }
         }));
         let compass = journal.compass();

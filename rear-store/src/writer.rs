@@ -61,8 +61,9 @@ pub(crate) struct Submission {
 
 impl Submission {
     /// A command of this broker's own caller.
-    pub(crate) fn own(command: Command, reply: Reply) -> Self {
-        Self { command, caller: Caller { reply, origin: None, was_handed_over: false } }
+    pub(crate) fn own(command: Command, reply: Reply) -> Box<Self> {
+        let caller = Caller { reply, origin: None, was_handed_over: false };
+        Box::new(Self { command, caller })
     }
 }
 
@@ -75,23 +76,25 @@ struct Caller {
     was_handed_over: bool,
 }
 
-/// Something for the writer to do.
+/// Something for the writer to do. Small: the queue has room for thousands from the beginning.
 pub(crate) enum Work {
-    Decide(Submission),
+    Decide(Box<Submission>),
     ConfirmClock(Reply),
     Reconfigure(Box<Settings>, Reply),
     /// What another broker has handed over.
-    Handed(Handed),
+    Handed(Box<Handed>),
     /// Others have committed something.
     Follow,
 }
 
+// What a place in the queue takes is taken whether or not anyone waits there.
+const _: () = assert!(size_of::<Work>() <= 32);
+
 impl Work {
     pub(crate) fn answer(self, outcome: Result<Answer, SubmitError>) {
         match self {
-            Self::Decide(Submission { caller: Caller { reply, .. }, .. })
-            | Self::ConfirmClock(reply)
-            | Self::Reconfigure(_, reply) => reply.tell(outcome),
+            Self::Decide(submission) => submission.caller.reply.tell(outcome),
+            Self::ConfirmClock(reply) | Self::Reconfigure(_, reply) => reply.tell(outcome),
             // Given back when it is dropped.
             Self::Handed(_) | Self::Follow => {}
         }

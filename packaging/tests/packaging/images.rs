@@ -30,8 +30,7 @@ struct Image {
 /// Does the steps of the last stage. What the first stage builds is taken as tests build it.
 fn build(name: &str, program: &Path) -> Image {
     let [first, last] = read(name);
-    let profile = first.steps.iter().find_map(|step| profile_of(step, name));
-    let profile = profile.unwrap_or_else(|| panic!("the first stage builds {name}: {first:?}"));
+    assert!(first.steps.iter().any(|step| builds(step, name)), "it builds {name}: {first:?}");
     let chroot = Chroot::new();
     let mut image =
         Image { chroot, user: "0:0".to_owned(), entrypoint: Vec::new(), command: Vec::new() };
@@ -40,7 +39,7 @@ fn build(name: &str, program: &Path) -> Image {
             Step::Run(line) => drop(image.chroot.run(&line)),
             Step::Copy { stage, source, target } => {
                 assert_eq!(stage.as_deref(), first.name.as_deref());
-                assert!(source.ends_with(&format!("/target/{profile}/{name}")), "{source}");
+                assert!(source.ends_with(&format!("/target/release/{name}")), "{source}");
                 image.chroot.bring(program, &target);
             }
             Step::Workdir(folder) => drop(image.chroot.run(&format!("mkdir -p {folder}"))),
@@ -53,15 +52,10 @@ fn build(name: &str, program: &Path) -> Image {
     image
 }
 
-/// As what a step builds the program, if it does.
-fn profile_of<'s>(step: &'s Step, name: &str) -> Option<&'s str> {
-    let Step::Run(line) = step else { return None };
-    let how = line.strip_prefix("cargo build --locked ")?;
-    let how = &how[..how.find(&format!("--package {name} --bin {name}"))?];
-    match how.trim() {
-        "--release" => Some("release"),
-        other => other.strip_prefix("--profile "),
-    }
+/// Whether a step builds the program, as it is released.
+fn builds(step: &Step, name: &str) -> bool {
+    let build = format!("cargo build --locked --release --package {name} --bin {name}");
+    matches!(step, Step::Run(line) if line.starts_with(&build))
 }
 
 impl Image {

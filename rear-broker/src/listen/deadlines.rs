@@ -7,7 +7,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
@@ -58,7 +58,9 @@ pub(crate) struct Timed<C> {
     /// At HTTP/2 heads are frames among others: their size is limited instead.
     has_heads: bool,
     phase: Phase,
+    /// Of the phase, once it was waited in: most heads come whole, and need none.
     deadline: Pin<Box<Sleep>>,
+    is_set: bool,
     /// While there is something to be written that the other end does not take.
     full: Option<Full>,
 }
@@ -74,7 +76,8 @@ struct Full {
 impl<C> Timed<C> {
     pub(crate) fn new(connection: C, in_flight: InFlight, has_heads: bool) -> Self {
         let deadline = Box::pin(sleep_until(Instant::now() + IDLE_DEADLINE));
-        Self { connection, in_flight, has_heads, phase: Phase::Silent, deadline, full: None }
+        let (phase, is_set) = (Phase::Silent, true);
+        Self { connection, in_flight, has_heads, phase, deadline, is_set, full: None }
     }
 
     /// So much was written, or the other end takes nothing at the moment.
@@ -114,14 +117,18 @@ impl<C> Timed<C> {
         false
     }
 
-    fn enter(&mut self, phase: Phase) {
-        let span = match phase {
+    /// Whether it has been waited for too long in this phase.
+    fn is_overdue(&mut self, context: &mut Context<'_>) -> bool {
+        let span = match self.phase {
             Phase::Silent => IDLE_DEADLINE,
             Phase::Head => HEADER_DEADLINE,
-            Phase::Busy => return self.phase = phase,
+            Phase::Busy => return false,
         };
-        self.phase = phase;
-        self.deadline.as_mut().reset(Instant::now() + span);
+        if !self.is_set {
+            self.deadline.as_mut().reset(Instant::now() + span);
+            self.is_set = true;
+        }
+        self.deadline.as_mut().poll(context).is_ready()
     }
 
     /// Bytes arrived, or none are there yet.
@@ -134,7 +141,7 @@ impl<C> Timed<C> {
         };
         // What arrives at HTTP/2 without a request is mostly answers to pings: it gives no more time.
         if next != self.phase {
-            self.enter(next);
+            (self.phase, self.is_set) = (next, false);
         }
     }
 }
@@ -148,8 +155,7 @@ impl<C: AsyncRead + Unpin> AsyncRead for Timed<C> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.connection).poll_read(context, buffer);
         self.notice(read.is_ready() && buffer.filled().len() > before);
-        if read.is_pending() && self.phase != Phase::Busy {
-            ready!(self.deadline.as_mut().poll(context));
+        if read.is_pending() && self.is_overdue(context) {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         read

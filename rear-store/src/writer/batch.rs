@@ -350,7 +350,7 @@ fn part(work: Vec<Work>) -> Parted {
     let mut parted = Parted { submissions: Vec::with_capacity(work.len()), ..Parted::default() };
     for work in work {
         match work {
-            Work::Decide(submission) => parted.submissions.push(submission),
+            Work::Decide(submission) => parted.submissions.push(*submission),
             Work::ConfirmClock(reply) => parted.confirmed.push(reply),
             Work::Reconfigure(settings, reply) => parted.reconfigured.push((settings, reply)),
             Work::Handed(handed) => parted.submissions.extend(handed.into_submissions()),

@@ -18,50 +18,34 @@ use crate::stage::{Size, Stage, Trouble};
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 pub(super) fn clusters(_: Size) -> usize {
-    2
+    1
 }
 
 pub(super) async fn run(stage: &Stage, limits: &Limits) -> Result<Outcome, Trouble> {
     let mut outcome = Outcome::default();
     let span = stage.pick(Duration::from_mins(1), Duration::from_secs(1));
-    let mut programs = vec![("as it is built for this evaluation", host_agent(stage)?)];
-    if let Some(small) = stage.programs().of_profile("small", "examples/host_agent") {
-        programs.push(("profile `small`", small));
-    } else {
-        outcome.note("The profile `small` was not built: `cargo build --profile small -p rear-agent-sdk --example host_agent`.");
-    }
-    let progress = stage.progress("footprint", programs.len());
+    let progress = stage.progress("footprint", 1);
     let mut table = Table::new(
         "An agent of the SDK (`host_agent`), idle",
-        &[
-            "program",
-            "processor, of a core",
-            "processor of a minute, in echoes",
-            "memory",
-            "of it its own",
-        ],
+        &["processor, of a core", "processor of a minute, in echoes", "memory", "of it its own"],
     );
     let broker = Broker::start(stage)?;
-    for (number, (which, program)) in programs.iter().enumerate() {
-        progress.at(*which);
-        let who = name(number).to_string();
-        let agent = start(stage, &broker, program, &who)?;
-        advertised(&broker, &who).await?;
-        // What starting costs is another test.
-        sleep(stage.pick(Duration::from_secs(5), Duration::ZERO)).await;
-        let cost = Cost::watch(agent.id(), span).await?;
-        outcome.expect(cost.resident > 0, || format!("{which}: no memory"));
-        outcome.count("agents", 1_u64);
-        let share = cost.cpu.as_secs_f64() / cost.span.as_secs_f64();
-        table.row([
-            Cell::text(*which),
-            Cell::Percent(100.0 * share),
-            Cell::times(share * 60_000.0, limits.echo_cpu_ms),
-            Cell::Bytes(cost.resident),
-            Cell::Bytes(cost.anonymous),
-        ]);
-        progress.done();
-    }
+    let who = name(0).to_string();
+    let agent = start(stage, &broker, &host_agent(stage)?, &who)?;
+    advertised(&broker, &who).await?;
+    // What starting costs is another test.
+    sleep(stage.pick(Duration::from_secs(5), Duration::ZERO)).await;
+    let cost = Cost::watch(agent.id(), span).await?;
+    outcome.expect(cost.resident > 0, || "no memory".to_owned());
+    outcome.count("agents", 1_u64);
+    let share = cost.cpu.as_secs_f64() / cost.span.as_secs_f64();
+    table.row([
+        Cell::Percent(100.0 * share),
+        Cell::times(share * 60_000.0, limits.echo_cpu_ms),
+        Cell::Bytes(cost.resident),
+        Cell::Bytes(cost.anonymous),
+    ]);
+    progress.done();
     outcome.breaks(broker.verify()?);
     outcome.tables.push(table);
     outcome.note("The Kubernetes agent is in the test `kubernetes`.");
