@@ -48,7 +48,7 @@ use crate::error::Error;
 use crate::kubeconfig;
 use crate::unreadable::Unreadable;
 use mirror::{Contents, Mirror};
-use presence::Presence;
+use presence::{Presence, Renewals};
 
 /// How long an answer may take: as long as over HTTP.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -62,6 +62,7 @@ pub struct KubernetesCommunicator {
     namespace: String,
     cluster: ClusterId,
     presence: OnceCell<Presence>,
+    renewals: Renewals,
     mirror: OnceCell<Mirror>,
     closed: watch::Sender<bool>,
     /// The last level of each side that was answered.
@@ -83,6 +84,7 @@ impl KubernetesCommunicator {
             namespace: namespace.to_owned(),
             cluster,
             presence: OnceCell::new(),
+            renewals: Renewals::default(),
             mirror: OnceCell::new(),
             closed: watch::Sender::new(false),
             served: Mutex::default(),
@@ -113,11 +115,14 @@ impl KubernetesCommunicator {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
-    /// The broker of this namespace; looked for once.
+    /// The broker of this namespace; looked for once. How far its ledger is may have changed since.
     async fn presence(&self) -> Result<&Presence, Error> {
-        self.presence
-            .get_or_try_init(|| Presence::find(&self.client, &self.namespace, &self.cluster))
-            .await
+        self.presence.get_or_try_init(|| self.present()).await
+    }
+
+    /// The broker of this namespace, as it is now: its ledger may have been restored.
+    async fn present(&self) -> Result<Presence, Error> {
+        Presence::find(&self.client, &self.namespace, &self.cluster).await
     }
 
     async fn contents(&self) -> watch::Receiver<Contents> {
@@ -146,16 +151,16 @@ impl KubernetesCommunicator {
 
     /// Why nobody answered, as far as can be said.
     async fn silence(&self, waited: Duration) -> Error {
-        let looking = Presence::find(&self.client, &self.namespace, &self.cluster);
-        match timeout(DEADLINE, looking).await {
+        match timeout(DEADLINE, self.present()).await {
             Ok(Err(error)) => error,
-            Ok(Ok(presence)) if presence.is_silent() => Error::Unavailable {
-                status: 503,
-                detail: format!("its Lease in the namespace {} is not renewed", self.namespace),
-                retry_after: None,
-            },
+            Ok(Ok(presence)) if self.renewals.is_silent(&presence) => self.not_renewed(),
             _ => Error::TimedOut { seconds: waited.as_secs() },
         }
+    }
+
+    fn not_renewed(&self) -> Error {
+        let detail = format!("its Lease in the namespace {} is not renewed", self.namespace);
+        Error::Unavailable { status: 503, detail, retry_after: None }
     }
 
     /// Waits until something is so in the namespace.
@@ -171,7 +176,7 @@ impl KubernetesCommunicator {
 
     /// All promises of a side, as the API server has them at this moment.
     async fn level(&self, role: Role) -> Result<Level, Error> {
-        let presence = self.presence().await?;
+        let presence = self.present().await?;
         let namespace = presence.namespace;
         let (all, unread) = self.all_reservations().await?;
         let marks = all.iter().filter_map(operations::mark_of);
@@ -203,7 +208,9 @@ impl KubernetesCommunicator {
             };
             let level = self.level(role).await?;
             let is_known = known.is_some_and(|(position, instructions)| {
-                position == wait.after && instructions == level.instructions
+                let same_life =
+                    level.revision.map(|now| now.incarnation) == Some(position.incarnation);
+                position == wait.after && same_life && instructions == level.instructions
             });
             if !is_known {
                 return Ok(level);
@@ -225,13 +232,8 @@ async fn is_closed(closed: &mut watch::Receiver<bool>) {
 impl BrokerCommunicator for KubernetesCommunicator {
     fn ping(&self) -> Answering<'_, ()> {
         self.answering(DEADLINE, async {
-            let found = Presence::find(&self.client, &self.namespace, &self.cluster).await?;
-            if found.is_silent() {
-                let detail =
-                    format!("its Lease in the namespace {} is not renewed", self.namespace);
-                return Err(Error::Unavailable { status: 503, detail, retry_after: None });
-            }
-            Ok(())
+            let found = self.present().await?;
+            if self.renewals.is_silent(&found) { Err(self.not_renewed()) } else { Ok(()) }
         })
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::communicator::{BrokerCommunicator, Level, Position, Role, Wait};
 use crate::error::Error;
@@ -27,7 +27,8 @@ pub struct Watch {
 #[derive(Clone, Copy)]
 enum Seen {
     At(Position),
-    Somewhen,
+    /// Without a revision. When it came: whoever stops waiting for the next one and asks again waits no longer than if it had not.
+    Then(Instant),
 }
 
 impl Watch {
@@ -52,7 +53,8 @@ impl Watch {
                 answer => answer?,
             };
             if !self.is_behind(&level) {
-                self.seen = Some(level.revision.map_or(Seen::Somewhen, Seen::At));
+                let seen = level.revision.map_or_else(|| Seen::Then(Instant::now()), Seen::At);
+                self.seen = Some(seen);
                 return Ok(level);
             }
             sleep(POLL_EVERY).await;
@@ -71,8 +73,8 @@ impl Watch {
     async fn ask(&self) -> Result<Level, Error> {
         let wait = match self.seen {
             Some(Seen::At(after)) => Some(Wait { after, at_most: HOLD }),
-            Some(Seen::Somewhen) => {
-                sleep(POLL_EVERY).await;
+            Some(Seen::Then(came)) => {
+                sleep_until(came + POLL_EVERY).await;
                 None
             }
             None => None,

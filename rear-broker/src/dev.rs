@@ -32,6 +32,9 @@ const LASTING: Duration = Duration::from_mins(1);
 /// The clusters that the printed lines speak of are left to whoever pastes them.
 const PLAYED: usize = 2;
 
+/// How the variables begin that count here.
+const LOGGING: &str = "REAR_LOG_";
+
 /// Who may see and release everything.
 const ADMINISTRATOR: &str = "admin";
 
@@ -150,12 +153,14 @@ fn issue_certificates(data: &Path, names: &[ClusterId], now: Timestamp) -> Resul
     Ok(())
 }
 
-/// What anyone could say by environment. What keeps it on this machine counts whatever else is said.
+/// What the simulated broker is told. Of what others say by environment only how it logs counts: a shell in which a real broker is
+/// operated must not bring its ledger, certificates or cluster into a trial.
 fn environment(data: &Path, port: Option<u16>) -> Environment {
     let port = port.unwrap_or_else(|| if is_free(PORT) { PORT } else { 0 });
     let anywhere_here = "127.0.0.1:0".to_owned();
     let said = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| name.starts_with(LOGGING));
     let unless_said = [("REAR_LOG_LEVEL", "warn,audit=off".to_owned())];
     let fixed = [
         ("REAR_DATA", data.display().to_string()),

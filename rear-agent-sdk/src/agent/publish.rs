@@ -41,6 +41,12 @@ enum Due {
     Wished(Wish),
 }
 
+/// Whether the broker was told.
+enum Said {
+    Something,
+    Nothing,
+}
+
 impl Publisher {
     /// Takes the next epoch and publishes for the first time.
     pub(super) async fn start(agent: &Agent, wishes: mpsc::Receiver<Wish>) -> Result<Self, Error> {
@@ -68,7 +74,7 @@ impl Publisher {
     async fn begin(&mut self) -> Result<(), Error> {
         let theirs = self.shown_epoch().await?;
         self.order = Order::starting(theirs.saturating_add(1));
-        self.publish(true).await
+        self.publish(true).await.map(drop)
     }
 
     async fn shown_epoch(&self) -> Result<u64, Error> {
@@ -84,19 +90,24 @@ impl Publisher {
             if matches!(due, Due::Changed) {
                 sleep(self.debounce).await;
             }
-            let outcome = self.attempt(!matches!(due, Due::Changed)).await;
+            let must = !matches!(due, Due::Changed) || Instant::now() >= next;
+            let outcome = self.attempt(must).await;
             if let Err(error) = &outcome {
                 self.parts.collector.told(Err(error));
             }
-            next = self.next_time();
-            match (outcome, due) {
-                (Ok(()), Due::Wished(Some(told))) => {
-                    // Whoever wished it may have stopped waiting.
-                    let _ = told.send(());
+            match outcome {
+                Ok(Said::Something) => next = self.next_time(),
+                // What turned out to be no change puts nothing off.
+                Ok(Said::Nothing) => {}
+                Err(error @ (Error::Replaced { .. } | Error::Closed)) => return Err(error),
+                Err(error) => {
+                    next = Instant::now() + self.failed(&error);
+                    continue;
                 }
-                (Ok(()), _) => {}
-                (Err(error @ (Error::Replaced { .. } | Error::Closed)), _) => return Err(error),
-                (Err(error), _) => next = Instant::now() + self.failed(&error),
+            }
+            if let Due::Wished(Some(told)) = due {
+                // Whoever wished it may have stopped waiting.
+                let _ = told.send(());
             }
         }
     }
@@ -120,21 +131,21 @@ impl Publisher {
     }
 
     /// Publishes; after a failure only once a ping is answered, which costs neither side a look at the cluster.
-    async fn attempt(&mut self, must: bool) -> Result<(), Error> {
+    async fn attempt(&mut self, must: bool) -> Result<Said, Error> {
         if self.lost {
             self.parts.communicator.ping().await?;
         }
-        self.publish(must).await?;
+        let said = self.publish(must).await?;
         self.lost = false;
         self.backoff.worked();
-        Ok(())
+        Ok(said)
     }
 
     /// Collects, and publishes if it must be or if something is new.
-    async fn publish(&mut self, must: bool) -> Result<(), Error> {
+    async fn publish(&mut self, must: bool) -> Result<Said, Error> {
         let found = self.look().await.map_err(|source| Error::Local { source })?;
         if !must && self.said.as_ref() == Some(&found) {
-            return Ok(());
+            return Ok(Said::Nothing);
         }
         match self.tell(&found).await {
             Err(Error::Refused(refused)) if refused.code == Some(Code::Outdated) => {
@@ -145,7 +156,7 @@ impl Publisher {
         }
         self.said = Some(found);
         self.parts.collector.told(Ok(()));
-        Ok(())
+        Ok(Said::Something)
     }
 
     /// What the cluster has and keeps.

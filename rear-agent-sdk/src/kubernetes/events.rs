@@ -32,7 +32,7 @@ pub(super) async fn open(
     broker: &KubernetesCommunicator,
     after: Option<EventId>,
 ) -> Result<Box<dyn EventStream>, Error> {
-    let presence = broker.presence().await?;
+    let presence = broker.present().await?;
     if after.is_some_and(|after| after.position.incarnation != presence.position.incarnation) {
         return Err(Error::Restored);
     }

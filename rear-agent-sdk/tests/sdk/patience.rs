@@ -80,6 +80,42 @@ async fn changes_that_come_together_are_published_together_with_what_others_use(
 }
 
 #[tokio::test(start_paused = true)]
+async fn changes_that_are_none_do_not_put_off_what_is_due() {
+    let broker = Arc::new(Scripted::default());
+    let rome = Cluster::new("8", "16Gi");
+    let agent = rome.agent_every("rome", broker.clone(), Duration::from_secs(30));
+    let began = Instant::now();
+    let restless = tokio::spawn({
+        let rome = rome.clone();
+        async move {
+            loop {
+                rome.now_has("8", "16Gi");
+                sleep(Duration::from_millis(500)).await;
+            }
+        }
+    });
+    let published = |said: &Said| matches!(said, Said::Publish(_));
+    let in_time = timeout(Duration::from_mins(10), times(&broker, 10, published)).await;
+    assert!(in_time.is_ok(), "{:?}", broker.said().len());
+    assert!(began.elapsed() > Duration::from_mins(3), "no more often than it is due");
+    restless.abort();
+    agent.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_interrupted_while_it_waits_for_a_poll_polls_in_time() {
+    let broker = Arc::new(Scripted::default());
+    let mut told = Watch::new(broker.clone(), Role::Provider);
+    let earlier = || Answer::Instructions(Role::Provider, Ok(Level::new(Vec::new(), None)));
+    (0..2).for_each(|_| broker.will(earlier()));
+    told.next().await.unwrap();
+    let mut within_two_seconds =
+        async || timeout(Duration::from_secs(2), told.next()).await.is_ok();
+    assert!(!within_two_seconds().await && !within_two_seconds().await, "not before five seconds");
+    assert!(within_two_seconds().await, "{:?}", broker.said());
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_agent_that_is_stopped_closes_its_communicator_once() {
     let broker = Arc::new(Scripted::default());
     let agent = Cluster::new("8", "16Gi").agent("rome", broker.clone());

@@ -18,6 +18,8 @@ pub(super) struct Wanted {
     /// A part of an id, a name or a `key=value` of its labels.
     #[serde(default)]
     search: String,
+    /// Exactly this one.
+    id: Option<String>,
     /// Those that stand so only.
     state: Option<State>,
     #[serde(default)]
@@ -102,6 +104,7 @@ pub(super) fn find(view: &View, wanted: &Wanted) -> Found {
         .fleet()
         .clusters()
         .filter(|cluster| search.is_empty() || mentions(cluster, &search))
+        .filter(|cluster| wanted.id.as_deref().is_none_or(|id| id == cluster.record().id.as_str()))
         .filter(|cluster| wanted.state.is_none_or(|wanted| wanted == state(cluster)))
         .collect();
     meant.sort_unstable_by(|a, b| a.record().id.cmp(&b.record().id));

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use rear_api::moment;
 use rear_api::reservation::Reservation as Shown;
-use rear_engine::{Phase, Reservation, ReservationId};
+use rear_engine::{Phase, Reservation, ReservationId, Timestamp};
 use rear_store::View;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,25 @@ pub(super) struct Wanted {
     #[serde(default)]
     search: String,
     phase: Option<String>,
+    /// Exactly these sides.
+    provider: Option<String>,
+    requester: Option<String>,
+    /// Whether those that have ended are left out.
+    #[serde(default)]
+    live: bool,
+}
+
+impl Wanted {
+    fn means(&self, kept: &Reservation, search: &str) -> bool {
+        let is = |wanted: &Option<String>, found: &str| {
+            wanted.as_deref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(found))
+        };
+        is(&self.phase, kept.phase.name())
+            && is(&self.provider, kept.provider.as_str())
+            && is(&self.requester, kept.requester().as_str())
+            && (!self.live || kept.phase.is_live())
+            && mentions(kept, search)
+    }
 }
 
 /// What was found.
@@ -32,21 +51,18 @@ pub(super) struct Found {
 
 pub(super) fn find(view: &View, wanted: &Wanted) -> Found {
     let search = wanted.search.trim().to_lowercase();
-    let meant = |kept: &&Reservation| {
-        wanted.phase.as_deref().is_none_or(|phase| phase.eq_ignore_ascii_case(kept.phase.name()))
-            && mentions(kept, &search)
-    };
     let mut matching = 0;
-    let mut newest: BinaryHeap<Reverse<ReservationId>> = BinaryHeap::new();
-    for kept in view.fleet().reservations().filter(meant) {
+    // By time: of those that were made as custom resources the id does not tell it.
+    let mut newest: BinaryHeap<Reverse<(Timestamp, ReservationId)>> = BinaryHeap::new();
+    for kept in view.fleet().reservations().filter(|kept| wanted.means(kept, &search)) {
         matching += 1;
-        newest.push(Reverse(kept.id));
+        newest.push(Reverse((kept.reserved_at, kept.id)));
         if newest.len() > MAX_ROWS {
             newest.pop();
         }
     }
     let ids = newest.into_sorted_vec().into_iter();
-    let rows = ids.filter_map(|Reverse(id)| view.fleet().reservation(id)).map(Shown::from);
+    let rows = ids.filter_map(|Reverse((_, id))| view.fleet().reservation(id)).map(Shown::from);
     Found { matching, rows: rows.collect() }
 }
 

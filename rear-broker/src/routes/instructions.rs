@@ -8,10 +8,11 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::Response;
 use rear_api::instruction::{for_provider, for_requester};
+use rear_api::problem::{Code, Problem};
 use rear_api::reservation::{Reservation, Role};
 use rear_engine::ClusterId;
 use rear_store::view::Role as Side;
-use rear_store::{Position, View};
+use rear_store::{Position, Store, View};
 use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
 
@@ -56,6 +57,9 @@ pub(super) async fn level(
     let after: Option<Position> = member("after", query.after.as_deref())?;
     let wait = query.wait.as_deref().map(read_wait).transpose()?;
     let cursor = member("cursor", query.cursor.as_deref())?;
+    if let Some(after) = after {
+        has_been_there(&broker.store, after)?;
+    }
     if let (Some(after), Some(wait)) = (after, wait) {
         wait_for_news(&broker, caller.id(), role, after, wait).await;
         caller.still_counts()?;
@@ -73,6 +77,18 @@ fn read_wait(text: &str) -> Result<Duration, Failure> {
         text.parse().map_err(|error| unreadable(format!("wait: {error}")))?;
     let nanos = u64::try_from(wait.as_nanos()).map_err(|_| unreadable("wait: below zero"))?;
     Ok(Duration::from_nanos(nanos).min(MAX_WAIT))
+}
+
+/// A ledger that nobody shares has no future that anyone could have seen: another one was in its place, or its end was lost. Whoever
+/// waited for news after that state would wait until as much has happened again.
+fn has_been_there(store: &Store, after: Position) -> Result<(), Failure> {
+    let present = store.view().position();
+    let ahead = after.incarnation == present.incarnation && after > present;
+    if ahead && store.standing().is_none() {
+        let detail = format!("this ledger is at {present} and has not been at {after}: list again");
+        return Err(Problem::new(Code::OlderIncarnation, detail).into());
+    }
+    Ok(())
 }
 
 /// Until something of the caller's has changed after a state, the time is over, or the broker stops.

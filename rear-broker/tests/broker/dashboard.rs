@@ -119,6 +119,39 @@ fn lists_are_searched_and_lead_to_pages_of_their_own() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
+/// What the page of a cluster asks for.
+fn told(stage: &Stage, query: &str) -> Value {
+    let address = format!("{}{query}", stage.address);
+    let output = Command::new("curl").args(["-sS", &address]).output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn what_has_ended_does_not_hide_what_a_cluster_lends() {
+    let stage = Stage::start();
+    let rome = stage.advertise("rome", "Roma", "2");
+    stage.advertise("paris", "Paris", "32");
+    stage.advertise("paris-2", "Paris", "1");
+    let lent = reserve(&rome, "2");
+    for _ in 0..201 {
+        let ended = reserve(&rome, "1");
+        rome.delete(&format!("/api/v1/reservations/{ended}")).expect(200);
+    }
+    for side in ["provider=paris", "requester=rome"] {
+        let found = told(&stage, &format!("reservations.json?{side}&live=true"));
+        assert_eq!((&found["matching"], &found["rows"][0]["id"]), (&json!(1), &json!(lent)));
+    }
+    assert_eq!(told(&stage, "reservations.json?provider=pari&live=true")["matching"], 0);
+    assert_eq!(told(&stage, "clusters.json?id=paris")["matching"], 1);
+    let newest = told(&stage, "reservations.json");
+    assert_eq!((&newest["matching"], newest["rows"].as_array().unwrap().len()), (&json!(202), 200));
+    let browser = Browser::open();
+    browser.go(&format!("{}#/clusters/paris", stage.address));
+    browser.until_text(&lent);
+    browser.until_text("It borrows nothing.");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
 #[test]
 fn clusters_whose_certificate_ends_soon_are_named() {
     let stage = Stage::start();

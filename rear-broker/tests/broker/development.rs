@@ -61,6 +61,17 @@ impl Drop for Tried {
     }
 }
 
+#[test]
+fn a_trial_has_nothing_of_a_broker_that_is_operated_from_the_same_shell() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rear-broker"));
+    command.env("REAR_CONFIG", "no-such-file.toml").env("REAR_HTTP_CERT_PATH", "no-such-folder");
+    command.env("REAR_BROKER_INTERFACE", "http,kubernetes").env("REAR_STORE", "etcd");
+    let tried = Tried::start_by(command, &["--clusters", "3", "--calm", "--http-port", "0"]);
+    assert!(tried.said.contains("3 simulated clusters"), "{}", tried.said);
+    try_in("sh", &tried);
+    tried.stop();
+}
+
 /// Pastes lines into a shell, and returns what it says line by line.
 fn paste(shell: &str, lines: &str) -> Vec<String> {
     let output = Command::new(shell).args(["-euc", lines]).output().unwrap();

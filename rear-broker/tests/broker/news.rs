@@ -53,6 +53,21 @@ fn a_provider_that_waits_is_told_when_something_is_promised() {
 }
 
 #[test]
+fn whoever_has_seen_another_ledger_is_told_to_look_again_instead_of_waiting_for_its_state() {
+    let broker = Broker::start();
+    let rome = broker.cluster("rome");
+    advertise(&rome, "rome", "8", "16Gi");
+    let seen = rome.get("/api/v1/instructions");
+    let (life, number) = seen.header("rear-revision").unwrap().split_once('.').unwrap();
+    let ahead = number.parse::<u64>().unwrap() + 1;
+    for asked in [format!("wait=50s&after={life}.{ahead}"), format!("after={life}.{ahead}")] {
+        let told = rome.get(&format!("/api/v1/instructions?{asked}")).expect(410);
+        assert_eq!(told["code"], "older-incarnation", "{told}");
+    }
+    rome.get(&format!("/api/v1/instructions?wait=1ms&after={life}.{number}")).expect(200);
+}
+
+#[test]
 fn whoever_missed_something_is_told_at_once_and_others_wait() {
     let broker = Broker::start();
     let (rome, paris) = (broker.cluster("rome"), broker.cluster("paris"));

@@ -77,18 +77,21 @@ impl Peerings {
             }
         }
         self.succeeded(instruction);
-        match self.activate(instruction).await {
-            Ok(activated) => findings.push(activated),
+        let again = match self.activate(instruction).await {
+            Ok((activated, again)) => {
+                findings.push(activated);
+                again
+            }
             Err(error) => {
                 // It is not peered again for that.
                 self.show(instruction, &findings).await?;
                 return Err(error);
             }
-        }
+        };
         step!("peering-active");
         self.show(instruction, &findings).await?;
         step!("peering-shown");
-        Ok(None)
+        Ok(again)
     }
 
     /// What the provider keeps for this cluster is asked for as a whole: there is one peering for all reservations.
@@ -115,19 +118,25 @@ impl Peerings {
         Ok(Some(outcome.map_err(|error| Chain(&error).to_string())))
     }
 
+    /// What came of it, and when to try again.
     async fn activate(
         &self,
         instruction: &ReservationInstruction,
-    ) -> Result<Finding, ReconcileError> {
+    ) -> Result<(Finding, Option<Duration>), ReconcileError> {
         let id = &instruction.spec.reservation_name;
+        let not_so = |reason, why| Finding::new(ACTIVE, Truth::False, reason, why);
         let Some(broker) = &self.context.broker else {
-            return Ok(Finding::new(ACTIVE, Truth::False, "NoBroker", "No broker is configured."));
+            return Ok((not_so("NoBroker", "No broker is configured.".to_owned()), None));
         };
         match broker.activate(id).await {
-            Ok(_) => Ok(Finding::new(ACTIVE, Truth::True, "Active", "The broker knows.")),
-            Err(
-                error @ (Error::Unsupported { .. } | Error::Refused(_) | Error::NotFound { .. }),
-            ) => Ok(Finding::new(ACTIVE, Truth::False, "NotActivated", Chain(&error).to_string())),
+            Ok(_) => Ok((Finding::new(ACTIVE, Truth::True, "Active", "The broker knows."), None)),
+            Err(error @ (Error::Unsupported { .. } | Error::Refused(_))) => {
+                Ok((not_so("NotActivated", Chain(&error).to_string()), None))
+            }
+            // A ledger that was restored may learn of it from its provider. If it has ended, the instruction goes.
+            Err(error @ Error::NotFound { .. }) => {
+                Ok((not_so("NotActivated", Chain(&error).to_string()), Some(FIRST_PAUSE)))
+            }
             Err(error) => Err(error.into()),
         }
     }

@@ -20,12 +20,16 @@ export function cluster(main, { id, events, now }) {
   const content = h("div");
   fill(main, h("h1", {}, id), content);
   return async () => {
-    const [list, told, promises] = await Promise.all([
-      broker.clusters({ search: id }), broker.cluster(id).catch(() => undefined), broker.reservations({ search: id }),
+    const [list, told, lent, borrowed] = await Promise.all([
+      broker.clusters({ id }), broker.cluster(id).catch(() => undefined),
+      broker.reservations({ provider: id, live: true }), broker.reservations({ requester: id, live: true }),
     ]);
-    const row = list.rows.find((found) => found.id === id);
+    const [row] = list.rows;
     if (!row) return fill(content, h("p", {}, "There is no such cluster."));
-    const side = (name) => promises.rows.filter((kept) => kept[name] === id && ["Reserved", "Active"].includes(kept.status.phase));
+    const promises = (found, caption, none) => [
+      found.matching > found.rows.length ? h("p", { class: "faint" }, `The newest ${found.rows.length} of ${found.matching}`) : undefined,
+      table(caption, reservationColumns(now), found.rows, none),
+    ];
     const bars = Object.keys(DIMENSIONS).filter((name) => row[name]).map((name) => h("li", { class: "card" },
       h("h3", {}, DIMENSIONS[name].title), bar(name, row[name]), h("p", {}, `${DIMENSIONS[name].text(row[name].free)} free of ${DIMENSIONS[name].text(row[name].allocatable)}`)));
     const labels = Object.entries(told?.labels ?? {}).map(([key, value]) => `${key}=${value}`).join(", ");
@@ -33,8 +37,8 @@ export function cluster(main, { id, events, now }) {
     fill(content,
       facts([["State", badge(row.state)], ["Name", row.name], ["Score", row.score ?? ""], ["Last heard", row.receivedAt ? distance(row.receivedAt, now()) : "never"], ["Labels", labels], ["Cost", cost ?? ""]]),
       h("section", {}, h("h2", {}, "How much it has"), bars.length ? h("ul", { class: "cards" }, bars) : h("p", { class: "faint" }, "It has not advertised.")),
-      h("section", {}, h("h2", {}, "Lends"), table("Live promises of this cluster", reservationColumns(now), side("targetClusterID"), "It lends nothing.")),
-      h("section", {}, h("h2", {}, "Borrows"), table("Live promises to this cluster", reservationColumns(now), side("requesterID"), "It borrows nothing.")),
+      h("section", {}, h("h2", {}, "Lends"), promises(lent, "Live promises of this cluster", "It lends nothing.")),
+      h("section", {}, h("h2", {}, "Borrows"), promises(borrowed, "Live promises to this cluster", "It borrows nothing.")),
       h("section", {}, h("h2", {}, "What happened"), feed(events, (event) => event.clusterID === id || event.reservation?.requesterID === id || event.reservation?.targetClusterID === id)));
   };
 }

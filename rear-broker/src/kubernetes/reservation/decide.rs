@@ -268,8 +268,12 @@ fn unheld(sighting: &Sighting) -> Write {
     Write::Hold { place: sighting.place.clone(), held: false, target: None }
 }
 
-/// Views of what the ledger does not know any more.
+/// Views of what the ledger does not know any more. After a restore it may only have forgotten it: until the provider has said what it
+/// holds, taking its view away would be telling it that the promise has ended.
 fn misplaced_all(seen: &Seen) -> Vec<Write> {
+    if seen.recovering {
+        return Vec::new();
+    }
     let views = seen.objects.iter().filter(|sighting| sighting.kind() != Kind::Original);
     let mut writes = Vec::new();
     for sighting in views {

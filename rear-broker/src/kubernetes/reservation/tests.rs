@@ -367,6 +367,15 @@ fn a_promise_that_its_provider_may_still_remember_is_not_asked_for_elsewhere() {
     assert_eq!(status.phase.as_deref(), Some("Pending"));
 }
 
+#[test]
+fn views_of_a_promise_that_its_provider_may_still_remember_stay() {
+    let views = || vec![view(PROVIDERS_VIEW, &id().to_string(), "ns-rome")];
+    let mut seen = seen(None, views());
+    assert!(matches!(&written(&seen)[..], [.., Write::Delete { .. }]));
+    seen.recovering = true;
+    assert_eq!(written(&seen), []);
+}
+
 /// A view of the reservation that somebody asked for over HTTP.
 fn view(side: &str, name: &str, namespace: &str) -> Sighting {
     let object = json!({
