@@ -40,13 +40,13 @@ pub fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, BodyError> {
     if body.len() > MAX_BODY_LENGTH {
         return Err(BodyError::TooLarge);
     }
-    let request = read_answer(body)?;
     if body.trim_ascii_start().starts_with(b"[") {
+        read_answer::<IgnoredAny>(body)?;
         // What serde derives would take the members of an object in a row, by which nobody says what they mean.
         let shape = "invalid type: sequence, expected an object".to_owned();
         return Err(Invalid { path: String::new(), fault: Fault::Shape(shape) }.into());
     }
-    Ok(request)
+    read_answer(body)
 }
 
 /// Reads an answer of this type. Lists of promises may be longer than any request: who receives them sets a

@@ -32,8 +32,16 @@ pub fn read(text: &str) -> Result<Timestamp, MomentError> {
     }
     let leap_second = text.get(17..19) == Some("60");
     let moment = text.parse::<jiff::Timestamp>().ok().filter(|_| !leap_second);
-    let nanos = moment.ok_or(MomentError::NoSuchTime)?.as_nanosecond();
+    let nanos = moment.ok_or_else(|| unknown_to_the_calendar(text))?.as_nanosecond();
     i64::try_from(nanos).map(Timestamp::from_nanos).map_err(|_| MomentError::TooFar)
+}
+
+/// Why a well written text is no moment. Our calendar ends some hours before the year 9999 does, by the last second of which people
+/// mean that something never ends.
+fn unknown_to_the_calendar(text: &str) -> MomentError {
+    let is_a_date = text.get(..19).is_some_and(|it| it.parse::<jiff::civil::DateTime>().is_ok());
+    let at_its_end = text.starts_with("9999-12-3") && text.get(17..19) != Some("60");
+    if is_a_date && at_its_end { MomentError::TooFar } else { MomentError::NoSuchTime }
 }
 
 /// A moment as text, in UTC, with as many decimals as it needs.

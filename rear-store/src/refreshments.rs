@@ -26,6 +26,16 @@ impl Refreshments {
         taken.into_iter().map(command)
     }
 
+    /// What was taken and came to nothing, but for clusters that have said something since.
+    pub(crate) fn give_back(&self, taken: Vec<Command>) {
+        let mut kept = self.kept();
+        for command in taken {
+            if let Command::Advertise { cluster, advertisement, .. } = command {
+                kept.entry(cluster).or_insert(advertisement);
+            }
+        }
+    }
+
     fn kept(&self) -> MutexGuard<'_, FxHashMap<ClusterId, Box<Advertisement>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

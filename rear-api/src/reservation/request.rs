@@ -16,7 +16,7 @@ pub struct ReservationRequest {
     /// Among requests that wait together, higher goes first; 0 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
-    /// For how long, in Go's syntax (`1h30m`); when absent, the broker's default, else while the requester is heard of.
+    /// For how long, in Go's syntax (`1h30m`); when absent, the broker's default or longest, else while the requester is heard of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<String>,
     /// Only this cluster.

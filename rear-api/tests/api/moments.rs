@@ -59,12 +59,16 @@ fn everything_else_is_refused() {
         "2026-01-02T15:04:61Z",
         "2026-01-02T15:04:05+01:60",
         "2026-01-02T15:04:05+99:00",
+        "9999-12-32T00:00:00Z",
+        "9999-12-31T23:59:60Z",
     ];
     for text in calendar {
         assert_eq!(moment::read(text), Err(MomentError::NoSuchTime), "{text}");
     }
     // The second is what Go makes of a time that was never set.
-    for text in ["1677-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "2263-01-01T00:00:00Z"] {
+    let far = ["1677-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "2263-01-01T00:00:00Z"];
+    // And what people write who mean for ever.
+    for text in far.into_iter().chain(["9999-12-30T00:00:00Z", "9999-12-31T23:59:59Z"]) {
         assert_eq!(moment::read(text), Err(MomentError::TooFar), "{text}");
     }
 }

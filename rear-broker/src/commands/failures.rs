@@ -98,7 +98,10 @@ fn of_call(error: &CallError) -> Remedy {
         CallError::Unreachable { .. } => Some(
             "Check that the broker runs, its address, and that the certificates are of its authority.",
         ),
-        CallError::Refused { .. } => Some("Use an administrator's certificate: `init` made one."),
+        CallError::Refused { status: 401 | 403, .. } => {
+            Some("Use an administrator's certificate: `init` made one.")
+        }
+        CallError::Refused { .. } => None,
         CallError::Runtime(_) => None,
     }
 }

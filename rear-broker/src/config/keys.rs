@@ -151,7 +151,7 @@ keys! {
     stale_after: Span = "stale-after" "DURATION" Some("10m"), AtOnce;
     /// Silence of a requester after which its reservations without an end are released
     requester_gone_after: Span = "requester-gone-after" "DURATION" Some("24h"), AtOnce;
-    /// The duration of requests that name none; without it they last while their requester is heard of
+    /// The duration of requests that name none; without it max-duration, and without that they last while their requester is heard of
     default_duration: Option<Span> = "default-duration" "DURATION" None, AtOnce;
     /// The longest duration that is granted; without it 8784h
     max_duration: Option<Span> = "max-duration" "DURATION" None, AtOnce;

@@ -3,7 +3,7 @@
 use super::rights::{as_requester, still_live};
 use crate::command::Actor;
 use crate::decision::{Change, Decision, Event, Happening, Subject};
-use crate::fleet::Fleet;
+use crate::fleet::{Cluster, Fleet};
 use crate::id::ReservationId;
 use crate::refusal::Refusal;
 use crate::reservation::Reservation;
@@ -21,21 +21,39 @@ pub(super) fn renew(
     if until <= now {
         return Err(Refusal::EndHasPassed);
     }
+    let subject = Subject::Reservation(id);
+    if reservation.expires_at == Some(until) {
+        // Before anything else: what was agreed on once is agreed on, also if it is asked for again under other limits.
+        return Ok(Decision::nothing(subject));
+    }
     let longest = fleet.policy().longest_duration();
     if until.since(now) > longest {
         return Err(Refusal::TooLong(longest));
     }
-    let subject = Subject::Reservation(id);
-    if reservation.expires_at == Some(until) {
-        return Ok(Decision::nothing(subject));
-    }
     provider_can_keep(fleet, reservation, now)?;
+    provider_will_not_know_better(fleet, reservation, until)?;
     let renewed = Reservation { expires_at: Some(until), ..reservation.clone() };
     Ok(Decision {
         changes: vec![Change::Reservation(Box::new(renewed))],
         events: vec![Event { at: now, subject: subject.clone(), what: Happening::Renewed, by }],
         subject,
     })
+}
+
+/// After a restore a later end counts that the provider remembers: it may have been agreed on since the backup. An earlier one that
+/// is agreed on before the provider has spoken would be lost to that.
+fn provider_will_not_know_better(
+    fleet: &Fleet,
+    reservation: &Reservation,
+    until: Timestamp,
+) -> Result<(), Refusal> {
+    let provider = &reservation.provider;
+    let is_earlier = reservation.expires_at.is_some_and(|end| until < end);
+    let recovering = |cluster: &Cluster| fleet.is_recovering(cluster.record());
+    if is_earlier && fleet.cluster(provider).is_some_and(recovering) {
+        return Err(Refusal::ProviderStale(provider.clone()));
+    }
+    Ok(())
 }
 
 /// A promise is not prolonged where it may already be broken.

@@ -239,9 +239,9 @@ impl Index {
         self.summaries.refresh(&self.columns, row / LANES, self.weights);
     }
 
-    /// Whether so many rows were put anywhere that sorting pays.
+    /// Whether so many rows were put anywhere that sorting pays. It touches every cluster, also those that share a row.
     pub(crate) fn is_unsorted(&self) -> bool {
-        self.unsorted > self.rows.len() / 2 + LANES
+        self.unsorted > self.rows.len().max(self.clusters) / 2 + LANES
     }
 
     /// Sorts rows by size: blocks of clusters of one size have tight bounds, and the last blocks are the likeliest to

@@ -257,6 +257,16 @@ fn a_renewal_must_lie_ahead_and_within_the_limit() {
 }
 
 #[test]
+fn the_end_that_it_has_is_agreed_on_also_under_a_shorter_limit() {
+    let mut stage = ready();
+    let Reservation { id, .. } = stage.reserve(for_a("1h"));
+    let end = until(&stage, "1h");
+    let shorter = Policy { max_duration: Some("30m".parse().unwrap()), ..Policy::default() };
+    stage.fleet.keep_time_by(&shorter);
+    assert!(stage.act(renew(id, end)).unwrap().changes.is_empty(), "a retry");
+}
+
+#[test]
 fn nothing_is_prolonged_where_the_promise_may_be_broken() {
     let mut stage = ready();
     let Reservation { id, .. } = stage.reserve(for_a("1h"));

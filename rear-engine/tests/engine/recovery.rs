@@ -212,6 +212,30 @@ fn a_later_end_is_taken_from_the_provider() {
 }
 
 #[test]
+fn an_earlier_end_is_agreed_on_only_when_the_provider_has_spoken() {
+    let mut before = Stage::new();
+    before.idle("p", "4", "4Gi");
+    let terms = Terms { duration: Some("10h".parse().unwrap()), ..Terms::default() };
+    let ask = rear_engine::Ask::new(cluster("r"), resources("1", "1Gi"), terms).unwrap();
+    let kept = before.reserve(ask);
+    let mut stage = Stage::on(restore(&before.fleet));
+    let until = |stage: &Stage, span: &str| stage.now.plus(span.parse().unwrap());
+    let renew = |until| {
+        let by = rear_engine::Actor::Cluster(cluster("r"));
+        Command::Renew { id: kept.id, until, by }
+    };
+    let earlier = renew(until(&stage, "1h"));
+    assert_eq!(stage.act(earlier.clone()), Err(Refusal::ProviderStale(cluster("p"))));
+    stage.act(renew(until(&stage, "11h"))).unwrap();
+    let holding =
+        Holding { reservation: kept.id, ..held(1, resources("1", "1Gi"), kept.expires_at) };
+    let told = told(&stage);
+    stage.advertise_holding("p", told, Some(vec![holding])).unwrap();
+    stage.act(earlier).unwrap();
+    assert_eq!(stage.fleet.reservation(kept.id).unwrap().expires_at, Some(until(&stage, "1h")));
+}
+
+#[test]
 fn what_the_provider_no_longer_keeps_ends_when_it_has_spoken() {
     for claims_an_earlier_end in [false, true] {
         let (mut stage, known) = restored_late();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use etcd_client::{Client, Compare, CompareOp, Txn, TxnOp, TxnOpResponse};
+use etcd_client::{Client, Compare, CompareOp, Txn, TxnOp, TxnOpResponse, TxnResponse};
 use tokio::time::{Instant, sleep};
 
 use super::hub::Hub;
@@ -45,20 +45,21 @@ pub(super) async fn append(
                 hub.confirmed(asked);
                 return Ok(Place::Mine);
             }
-            Ok(Answer::Moved(head, in_place)) => {
-                let mine = proposal.after.hash;
-                let place =
-                    judge_place(&proposal.before, mine, head.as_ref(), in_place.as_deref())?;
-                if let Some(bytes) = in_place {
-                    hub.hear(proposal.after.position, &bytes);
-                }
-                if let Some(head) = head {
-                    hub.know_of(head.position);
-                }
-                return Ok(place);
-            }
+            Ok(Answer::Moved(head, in_place)) => return found(hub, proposal, head, in_place),
             Err(Trouble::Refused(why)) if !in_doubt => return Err(JournalError::OutOfReach(why)),
             Err(Trouble::Refused(why)) => why,
+            // The answer came before the put was ordered or after it was applied: it is not on its way any more, so looking settles it.
+            Err(Trouble::Full(why)) => match look(hub, proposal).await? {
+                Ok((Some(head), _)) if head == proposal.before && !in_doubt => {
+                    return Err(JournalError::OutOfReach(why));
+                }
+                Ok((Some(head), _)) if head == proposal.before => why,
+                Ok((head, in_place)) => return found(hub, proposal, head, in_place),
+                Err(_) => {
+                    in_doubt = true;
+                    why
+                }
+            },
             Err(Trouble::Unheard(why)) => {
                 in_doubt = true;
                 why
@@ -70,6 +71,49 @@ pub(super) async fn append(
         hub.remote.retry();
         sleep(PAUSE).await;
     }
+}
+
+/// Whose the place is, of which this was found.
+fn found(
+    hub: &Hub,
+    proposal: &Proposal,
+    head: Option<Head>,
+    in_place: Option<Vec<u8>>,
+) -> Result<Place, JournalError> {
+    let mine = proposal.after.hash;
+    let place = judge_place(&proposal.before, mine, head.as_ref(), in_place.as_deref())?;
+    if let Some(bytes) = in_place {
+        hub.hear(proposal.after.position, &bytes);
+    }
+    if let Some(head) = head {
+        hub.know_of(head.position);
+    }
+    Ok(place)
+}
+
+/// The head, and what is in the place of an entry.
+type Found = (Option<Head>, Option<Vec<u8>>);
+
+/// Looks for an entry without putting it.
+async fn look(hub: &Hub, proposal: &Proposal) -> Result<Result<Found, Trouble>, JournalError> {
+    let keys = &hub.remote.keys;
+    let txn = Txn::new().and_then([
+        TxnOp::get(keys.head(), None),
+        TxnOp::get(keys.entry(proposal.after.position), None),
+    ]);
+    match hub.remote.once(|client: Client| async move { kv(&client).txn(txn).await }).await {
+        Ok(answer) => got(&answer).map(Ok),
+        Err(trouble) => Ok(Err(trouble)),
+    }
+}
+
+fn got(answer: &TxnResponse) -> Result<Found, JournalError> {
+    let mut found = answer.op_responses().into_iter().map(|found| match found {
+        TxnOpResponse::Get(got) => got.kvs().first().map(|kept| kept.value().to_vec()),
+        _ => None,
+    });
+    let head = found.next().flatten().map(|bytes| open_head(&bytes)).transpose()?;
+    Ok((head, found.next().flatten()))
 }
 
 async fn put(hub: &Hub, proposal: &Proposal) -> Result<Result<Answer, Trouble>, JournalError> {
@@ -91,10 +135,6 @@ async fn put(hub: &Hub, proposal: &Proposal) -> Result<Result<Answer, Trouble>, 
     if answer.succeeded() {
         return Ok(Ok(Answer::Appended));
     }
-    let mut found = answer.op_responses().into_iter().map(|found| match found {
-        TxnOpResponse::Get(got) => got.kvs().first().map(|kept| kept.value().to_vec()),
-        _ => None,
-    });
-    let head = found.next().flatten().map(|bytes| open_head(&bytes)).transpose()?;
-    Ok(Ok(Answer::Moved(head, found.next().flatten())))
+    let (head, in_place) = got(&answer)?;
+    Ok(Ok(Answer::Moved(head, in_place)))
 }

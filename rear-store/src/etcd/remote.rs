@@ -41,6 +41,8 @@ pub(super) struct Remote {
 pub(super) enum Trouble {
     /// It says no: nothing has happened.
     Refused(String),
+    /// It has no space. It may have found that out after it had done what it was asked for.
+    Full(String),
     /// Nobody knows what has happened.
     Unheard(String),
 }
@@ -48,7 +50,7 @@ pub(super) enum Trouble {
 impl Trouble {
     pub(super) fn into_text(self) -> String {
         match self {
-            Self::Refused(why) | Self::Unheard(why) => why,
+            Self::Refused(why) | Self::Full(why) | Self::Unheard(why) => why,
         }
     }
 }
@@ -217,7 +219,7 @@ pub(super) async fn get(
     kv(&client).get(key, options).await
 }
 
-/// What etcd itself refuses has not happened; of everything else nobody knows.
+/// What etcd itself refuses has not happened, but for lack of space; of everything else nobody knows.
 fn trouble(error: &etcd_client::Error) -> Trouble {
     use etcd_client::Error;
     let text = error.to_string();
@@ -226,7 +228,9 @@ fn trouble(error: &etcd_client::Error) -> Trouble {
             let refused = ["InvalidArgument", "PermissionDenied", "Unauthenticated"];
             let code = format!("{:?}", status.code());
             let full = code == "ResourceExhausted" && text.contains("etcdserver");
-            if full || refused.contains(&code.as_str()) {
+            if full {
+                Trouble::Full(status.message().to_owned())
+            } else if refused.contains(&code.as_str()) {
                 Trouble::Refused(status.message().to_owned())
             } else {
                 Trouble::Unheard(status.message().to_owned())

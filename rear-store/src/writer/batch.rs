@@ -35,12 +35,21 @@ pub(super) struct Draft {
     pub(super) failure: Option<String>,
     /// How to forget it, where it may come to nothing.
     pub(super) undo: Vec<Undo>,
+    /// What was acknowledged before it was decided here: it must be decided again if this comes to nothing.
+    pub(super) acknowledged: Vec<Command>,
 }
 
 impl Draft {
     pub(super) fn new(position: Position, now: Timestamp) -> Self {
         let batch = Batch::empty(position, now);
-        Self { batch, durable: false, decided: Vec::new(), failure: None, undo: Vec::new() }
+        Self {
+            batch,
+            durable: false,
+            decided: Vec::new(),
+            failure: None,
+            undo: Vec::new(),
+            acknowledged: Vec::new(),
+        }
     }
 }
 
@@ -66,7 +75,7 @@ impl Writer {
         let (commands, callers) = apart(submissions);
         self.decide_all(commands, reading, &mut draft);
         step!("decided");
-        let Draft { mut batch, durable, decided, failure, undo: _ } = draft;
+        let Draft { mut batch, durable, decided, failure, undo: _, acknowledged: _ } = draft;
         let decided = callers.into_iter().zip(decided);
         waiting.extend(decided.map(|(caller, decided)| Waiting { reply: caller.reply, decided }));
         let outcome = match failure {
@@ -135,6 +144,9 @@ impl Writer {
         // What time alone brings about, after what frees capacity and before what takes it.
         let due = [Command::Expire { limit }, Command::MarkStale { limit }];
         for again in self.shared.clone().refreshments.take() {
+            if self.sharing.is_some() {
+                draft.acknowledged.push(again.clone());
+            }
             // Refused is what a newer word has overtaken since: nothing is lost by that.
             drop(self.decide(again, reading, draft));
         }

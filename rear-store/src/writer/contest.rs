@@ -127,7 +127,7 @@ impl Writer {
         let mut draft = Draft::new(self.position, reading.now);
         draft.durable = self.unheard || self.is_time_to_tick(reading);
         self.decide_all(commands.to_vec(), reading, &mut draft);
-        let Draft { mut batch, durable, decided, failure, undo } = draft;
+        let Draft { mut batch, durable, decided, failure, undo, acknowledged } = draft;
         let settled = match failure {
             Some(why) => Err(Setback::Failed(why)),
             None if durable => self.commit(&mut batch, commands.len()).map_err(Into::into),
@@ -150,6 +150,7 @@ impl Writer {
             }
             Err(setback) => {
                 self.step_back(undo);
+                self.shared.refreshments.give_back(acknowledged);
                 Err(setback)
             }
         }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{channel, sync_channel};
 
+use rear_engine::advertisement::Order;
 use rear_engine::testing::{cluster, id};
 use rear_engine::{Actor, Command, Refusal};
 use rear_store::journal::{HandedOver, JournalError};
@@ -385,4 +386,23 @@ fn a_newcomer_whose_clock_is_wrong_grants_nothing_while_others_are_there() {
     third.submit(advertise("2", "1Gi", &off)).unwrap();
     third.submit(reserve(1, "1")).unwrap();
     assert!(of_third.pull().settled);
+}
+
+#[test]
+fn what_was_acknowledged_outlives_a_place_that_is_lost() {
+    let two = two();
+    let say = |sequence, cpu: &str| {
+        let mut command = advertise(cpu, "1Gi", &two.hands);
+        if let Command::Advertise { advertisement, .. } = &mut command {
+            advertisement.order = Some(Order { epoch: 1, sequence });
+        }
+        command
+    };
+    two.first.submit(say(5, "2")).unwrap();
+    two.of_first.pull().commits = [JournalError::Overtaken].into();
+    two.first.refresh(say(7, "2")).expect("it says the same again");
+    two.first.submit(reserve(1, "100m")).unwrap();
+    // Late, and older than what was acknowledged.
+    let older = two.first.submit(say(6, "1"));
+    assert!(matches!(older, Err(SubmitError::Refused(Refusal::Outdated { .. }))), "{older:?}");
 }

@@ -75,6 +75,47 @@ fn an_etcd_that_is_full_grants_nothing_and_says_so() {
     assert_eq!(b.view().counts().reserved, 2);
 }
 
+/// Etcd looks for space before it orders a put and once more when it applies it: then it says that there is none, and has put it.
+#[test]
+fn nobody_is_told_that_nothing_has_changed_where_etcd_becomes_full_meanwhile() {
+    let small = ["--quota-backend-bytes=16777216"];
+    let etcd = Etcd::start_with(Members::One, &small).unwrap();
+    let place = Place::on(etcd.endpoints());
+    let (a, b) = (start(&place, "a"), start(&place, "b"));
+    advertise(&a, "1M");
+    let fill = || {
+        let node = Gateway::of(&etcd.endpoints()[0]);
+        while !node.put("/full", &vec![7; 128 << 10]).contains("space exceeded") {}
+    };
+    let ask = |store: &Store, first: u128| {
+        let mut granted = first;
+        loop {
+            match store.submit(reserve(granted, None)) {
+                Ok(_) => granted += 1,
+                Err(told) => return (granted, told),
+            }
+        }
+    };
+    let told = std::thread::scope(|scope| {
+        (0..6).for_each(|_| drop(scope.spawn(fill)));
+        let asking =
+            [(&a, 1), (&b, 1_000_000)].map(|(store, from)| scope.spawn(move || ask(store, from)));
+        asking.map(|asking| asking.join().unwrap())
+    });
+    let node = Gateway::of(&etcd.endpoints()[0]);
+    assert!(node.compact());
+    node.defragment();
+    node.disarm();
+    eventually(|| a.submit(reserve(900_000, None)).ok()).unwrap();
+    eventually(|| b.submit(reserve(900_001, None)).ok()).unwrap();
+    for (number, told) in told {
+        let is_there = a.view().fleet().reservation(id(number)).is_some();
+        let said_not = matches!(told, SubmitError::CutOff(_));
+        assert!(!(is_there && said_not), "{number} stands, and its caller was told: {told}");
+    }
+    end_the_same(&[&a, &b]);
+}
+
 #[test]
 fn an_older_state_of_etcd_is_noticed_and_nothing_is_granted() {
     let place = Place::new();
