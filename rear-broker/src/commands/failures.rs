@@ -101,8 +101,7 @@ fn of_call(error: &CallError) -> Remedy {
         CallError::Refused { status: 401 | 403, .. } => {
             Some("Use an administrator's certificate: `init` made one.")
         }
-        CallError::Refused { .. } => None,
-        CallError::Runtime(_) => None,
+        CallError::Refused { .. } | CallError::Runtime(_) => None,
     }
 }
 
