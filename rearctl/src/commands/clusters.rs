@@ -1,12 +1,13 @@
 //! `rearctl clusters`: list, get, describe, watch.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 use std::time::Duration;
 
 use clap::Subcommand;
 use rear_agent_sdk::BrokerCommunicator;
 use rear_agent_sdk::communicator::{Advertisement, BrokerEvent, ClusterId, EventId};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Interval, interval};
 
 use super::list::{Extent, nothing, print};
 use crate::failure::Failure;
@@ -96,16 +97,32 @@ async fn watch(session: &Session, extent: Extent, only: Option<ClusterId>) -> Re
         let mut follower = Follower::after(session.broker.clone(), session.output, last);
         let mut touched = BTreeSet::new();
         let mut tick = interval(REFRESH);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            tokio::select! {
-                next = follower.next() => match next? {
-                    Followed::Anew => continue 'anew,
-                    Followed::Event(event) => touched.extend(told(&event, only.as_ref())),
-                },
-                _ = tick.tick(), if !touched.is_empty() => {
-                    refresh(session, &mut printer, std::mem::take(&mut touched)).await?;
-                }
+            match next(session, &mut follower, &mut tick, &mut printer, &mut touched).await? {
+                Followed::Anew => continue 'anew,
+                Followed::Event(event) => touched.extend(told(&event, only.as_ref())),
+            }
+        }
+    }
+}
+
+/// What comes next; until then, what was touched is looked at. The follower is not begun anew after each look: while
+/// the broker is away something stays touched, and no attempt to find it would come to its end.
+async fn next(
+    session: &Session,
+    follower: &mut Follower,
+    tick: &mut Interval,
+    printer: &mut Printer,
+    touched: &mut BTreeSet<ClusterId>,
+) -> Result<Followed, Failure> {
+    let mut following = pin!(follower.next());
+    loop {
+        tokio::select! {
+            next = &mut following => return next,
+            _ = tick.tick(), if !touched.is_empty() => {
+                refresh(session, printer, touched).await?;
+                // From the end of a look that took long, so that the follower has its turn too.
+                tick.reset();
             }
         }
     }
@@ -148,20 +165,22 @@ fn told(event: &BrokerEvent, only: Option<&ClusterId>) -> Option<ClusterId> {
     Some(id)
 }
 
-/// A requester sees its reservations and not their providers; a cluster that is gone was told of.
+/// A requester sees its reservations and not their providers; a cluster that is gone was told of. What could not be
+/// looked at stays touched: its event is not told again.
 async fn refresh(
     session: &Session,
     printer: &mut Printer,
-    touched: BTreeSet<ClusterId>,
+    touched: &mut BTreeSet<ClusterId>,
 ) -> Result<(), Failure> {
-    for id in touched {
-        match session.wait(session.broker.advertisement(&id)).await {
+    while let Some(id) = touched.first() {
+        match session.wait(session.broker.advertisement(id)).await {
             Ok(Some(cluster)) => printer.items(&[&cluster])?,
             Ok(None) => {}
             // The follower notices too, and waits for the broker.
-            Err(Failure::Broker(error)) if error.is_transient() => {}
+            Err(Failure::Broker(error)) if error.is_transient() => return Ok(()),
             Err(failure) => return Err(failure),
         }
+        touched.pop_first();
     }
     Ok(())
 }

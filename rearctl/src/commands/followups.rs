@@ -62,15 +62,16 @@ pub(crate) struct Reject {
 
 impl Release {
     /// One after the other. One that fails does not keep the others: the last failure is told as the end of it all.
+    /// A name that cannot be meant is noticed before the first is given back: that could not be undone.
     pub(crate) async fn run(self, session: Session) -> Result<(), Failure> {
-        if let [id] = self.ids.as_slice() {
-            let released = session.broker.release(bare(Reservation::KIND, id)?);
-            return session.output.one(&session.wait(released).await?);
+        let ids = self.ids.iter().map(|id| bare(Reservation::KIND, id));
+        let ids = ids.collect::<Result<Vec<_>, _>>()?;
+        if let [id] = ids.as_slice() {
+            return session.output.one(&session.wait(session.broker.release(id)).await?);
         }
         let mut printer = Printer::stream(session.output);
         let mut outcome = Ok(());
-        for id in &self.ids {
-            let id = bare(Reservation::KIND, id)?;
+        for id in ids {
             match session.wait(session.broker.release(id)).await {
                 Ok(released) => printer.items(&[&released])?,
                 Err(failure) => {

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::failure::Failure;
-use crate::output::{Restored, is_terminal, put, size};
+use crate::output::{Format, Restored, is_terminal, put, size};
 use crate::session::Session;
 use frame::{Bars, Frame};
 use keys::{Key, Keys};
@@ -62,6 +62,7 @@ pub(crate) enum Order {
 
 impl Top {
     pub(crate) async fn run(self, session: Session) -> Result<(), Failure> {
+        is_drawn(session.output.format)?;
         let live = !self.once && is_terminal(io::stdout()) && is_terminal(io::stdin());
         if live { self.live(&session).await } else { self.picture(&session).await }
     }
@@ -107,6 +108,17 @@ impl Top {
     fn pace(&self) -> std::time::Duration {
         let nanos = u64::try_from(self.interval.as_nanos()).unwrap_or(0);
         std::time::Duration::from_nanos(nanos).max(SHORTEST)
+    }
+}
+
+/// A program that asks for data must not be given a picture; the data is what `clusters list` prints.
+fn is_drawn(format: Format) -> Result<(), Failure> {
+    match format {
+        Format::Table | Format::Wide => Ok(()),
+        Format::Json | Format::Yaml | Format::Name => Err(Failure::Usage(
+            "`top` draws a picture: `rearctl clusters list` prints the clusters as json, yaml or names"
+                .to_owned(),
+        )),
     }
 }
 

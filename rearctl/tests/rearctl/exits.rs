@@ -20,6 +20,10 @@ fn done_is_0_and_a_command_line_that_makes_no_sense_64() {
         (&["clusters", "get", "Rome!"], "Rome!"),
         (&["clusters", "list", "--chunk-size", "0"], "0"),
         (&["events"], "--follow"),
+        // A picture is no data: who wants that is told where it is.
+        (&["top", "-o", "json"], "clusters list"),
+        (&["top", "-o", "yaml"], "clusters list"),
+        (&["top", "--once", "-o", "name"], "clusters list"),
     ] {
         let told = stage.admin(wrong).run();
         assert_eq!((told.code, told.out.as_str()), (64, ""), "{wrong:?}: {told:?}");

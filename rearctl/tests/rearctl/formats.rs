@@ -53,6 +53,21 @@ fn a_list_is_an_array_and_one_thing_an_object_as_the_api_has_it() {
 }
 
 #[test]
+fn a_cluster_that_is_forgotten_is_told_in_every_format() {
+    let stage = Stage::start();
+    let forgotten = |format: &str| {
+        stage.advertise(&idle("rome", "8", "16Gi"));
+        stage.admin(&["forget", "rome", "--yes", "-o", format]).out()
+    };
+    let answer = serde_json::json!({"clusterID": "rome"});
+    assert_eq!(serde_json::from_str::<Value>(&forgotten("json")).unwrap(), answer);
+    assert_eq!(serde_saphyr::from_str::<Value>(&forgotten("yaml")).unwrap(), answer);
+    for format in ["table", "wide", "name"] {
+        assert_eq!(forgotten(format), "clusters/rome\n", "{format}");
+    }
+}
+
+#[test]
 fn wide_has_what_the_table_has_and_more() {
     let (stage, _) = stage();
     for command in [&["clusters", "list"][..], &["reservations", "list"]] {

@@ -197,6 +197,31 @@ fn several_reservations_are_released_at_once_from_a_pipe_of_names() {
 }
 
 #[test]
+fn nothing_is_released_if_one_of_the_names_is_wrong() {
+    let stage = two();
+    let (first, last) = (stage.reserve("paris", "1", "1Gi"), stage.reserve("paris", "1", "1Gi"));
+    let told = stage.ctl("paris", &["release", &first.id, "clusters/rome", &last.id]).run();
+    assert_eq!((told.code, told.out.as_str()), (64, ""), "{told:?}");
+    assert!(told.err.contains("clusters/rome"), "{told:?}");
+    for id in [&first.id, &last.id] {
+        assert_eq!(stage.reservation(id).status.phase, PhaseName::Reserved, "{id}");
+    }
+}
+
+#[test]
+fn a_release_that_fails_does_not_keep_the_others() {
+    let stage = two();
+    let (first, last) = (stage.reserve("paris", "1", "1Gi"), stage.reserve("paris", "1", "1Gi"));
+    let missing = "rsv-00000000000000000000000000000001";
+    let told = stage.ctl("paris", &["release", &first.id, missing, &last.id, "-o", "name"]).run();
+    assert_eq!(told.code, 3, "{told:?}");
+    assert_eq!(told.out, format!("reservations/{}\nreservations/{}\n", first.id, last.id));
+    for id in [&first.id, &last.id] {
+        assert_eq!(stage.reservation(id).status.phase, PhaseName::Released, "{id}");
+    }
+}
+
+#[test]
 fn a_cluster_is_forgotten_only_by_whoever_means_it() {
     let stage = two();
     let made = stage.reserve("paris", "2", "4Gi");

@@ -1,10 +1,15 @@
 //! Watching: what is there, then what changes, also over a broker that goes away.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rear_agent_sdk::BrokerCommunicator;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::stage::{Stage, idle, runtime};
+use super::between::Between;
+use super::program::Ctl;
+use super::stage::{Stage, idle, runtime, until};
 
 #[test]
 fn reservations_are_watched_from_what_there_is_to_what_becomes_of_them() {
@@ -65,6 +70,35 @@ fn a_watched_cluster_is_shown_again_when_something_is_promised_on_it() {
 }
 
 #[test]
+fn a_cluster_that_changed_as_the_broker_went_is_shown_when_it_is_back() {
+    const LOOK: &str = "GET /api/v1/advertisements/rome";
+    let stage = Stage::start();
+    stage.advertise(&idle("rome", "8", "16Gi"));
+    let away = Arc::new(AtomicBool::new(true));
+    let is_away = away.clone();
+    let between = Between::before(&stage, move |line, reply| {
+        if line == LOOK && is_away.load(Ordering::SeqCst) {
+            "503 Service Unavailable".clone_into(&mut reply.status);
+        }
+    });
+    let watch = Ctl::new(stage.folder.path(), &["clusters", "watch", "-o", "json"]);
+    let watch = watch.to(&between.url(), &stage.certificates("admin")).start();
+    watch.out.wait_for("rome");
+    stage.reserve("paris", "3", "1Gi");
+    // The event has come: it is not told again.
+    until("a look", || between.requests().iter().any(|line| line == LOOK).then_some(()));
+    stage.kill();
+    watch.err.wait_for("trying again");
+    stage.serve();
+    // The events are there before the clusters are.
+    watch.err.wait_for("the broker is back");
+    away.store(false, Ordering::SeqCst);
+    let told = watch.out.wait_until("two pictures", |text| text.lines().count() >= 2);
+    let last: Value = serde_json::from_str(told.lines().nth(1).unwrap()).unwrap();
+    assert_eq!(last["resources"]["reserved"]["cpu"], "3");
+}
+
+#[test]
 fn instructions_are_watched_and_their_end_is_said() {
     let stage = Stage::start();
     stage.advertise(&idle("rome", "8", "16Gi"));
@@ -96,7 +130,7 @@ fn events_are_followed_and_taken_up_again_behind_the_last_one() {
 
 /// Lets Rome say something new until it is told of.
 fn follow_begins(stage: &Stage, follow: &super::program::Running, cores: &mut u32) {
-    super::stage::until("the first event", || {
+    until("the first event", || {
         *cores += 1;
         stage.advertise(&idle("rome", &cores.to_string(), "16Gi"));
         (!follow.out.so_far().is_empty()).then_some(())
