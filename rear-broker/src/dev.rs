@@ -169,6 +169,8 @@ fn environment(data: &Path, port: Option<u16>) -> Environment {
         ("REAR_METRICS_BIND_ADDRESS", anywhere_here.clone()),
         ("REAR_HEALTH_PROBE_BIND_ADDRESS", anywhere_here.clone()),
         ("REAR_OPERATIONS_BIND_ADDRESS", anywhere_here),
+        // A trial shows all that there is to see.
+        ("REAR_METRICS_PER_CLUSTER", "true".to_owned()),
     ];
     let ours = |(name, value): (&str, String)| (name.to_owned(), value);
     unless_said.into_iter().map(ours).chain(said).chain(fixed.into_iter().map(ours)).collect()

@@ -67,7 +67,7 @@ impl Drop for Ended {
 fn watched() -> (Ended, String) {
     let mut command = Command::new(programs::broker());
     command.args(["dev", "--clusters", "3", "--http-port", "0"]).stdout(Stdio::piped());
-    let mut child = command.env("REAR_METRICS_PER_CLUSTER", "true").spawn().unwrap();
+    let mut child = command.spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let address = lines.map_while(Result::ok).find_map(|line| {
         let (_, rest) = line.split_once("curl -sS http://")?;
