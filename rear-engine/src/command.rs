@@ -31,6 +31,17 @@ pub enum Command {
         /// The promises that it keeps; `None` from agents that do not say.
         holding: Option<Vec<Holding>>,
     },
+    /// A cluster says what it has, and more of what it holds follows: enter at most so many promises at once.
+    Adopt {
+        /// Which cluster.
+        cluster: ClusterId,
+        /// What it says of itself.
+        advertisement: Box<Advertisement>,
+        /// The promises that it keeps.
+        holding: Vec<Holding>,
+        /// How many of them one decision may enter.
+        limit: usize,
+    },
     /// A requester gave a sign of life.
     Hear {
         /// Which cluster.

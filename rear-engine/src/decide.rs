@@ -15,6 +15,7 @@ mod reserve;
 mod retire;
 mod rights;
 
+use self::adopt::Held;
 use crate::command::Command;
 use crate::decision::Decision;
 use crate::fleet::Fleet;
@@ -29,7 +30,12 @@ pub use reserve::explain;
 pub fn decide(fleet: &Fleet, command: Command, now: Timestamp) -> Result<Decision, Refusal> {
     match command {
         Command::Advertise { cluster, advertisement, holding } => {
-            advertise::advertise(fleet, &cluster, *advertisement, holding, now)
+            let held = holding.map_or(Held::Unsaid, Held::All);
+            advertise::advertise(fleet, &cluster, *advertisement, held, now)
+        }
+        Command::Adopt { cluster, advertisement, holding, limit } => {
+            let held = Held::More { holding, limit };
+            advertise::advertise(fleet, &cluster, *advertisement, held, now)
         }
         Command::Hear { cluster } => Ok(hear::hear(fleet, cluster, now)),
         Command::Reserve { id, ask, key, by } => reserve::reserve(fleet, id, *ask, key, by, now),

@@ -10,6 +10,7 @@ mod gather;
 mod handover;
 mod keeper;
 mod order;
+mod parts;
 mod portion;
 mod reply;
 mod trimming;

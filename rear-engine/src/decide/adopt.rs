@@ -13,21 +13,35 @@ use crate::reservation::{Pending, Reservation};
 use crate::resources::Resources;
 use crate::time::Timestamp;
 
+/// What a cluster says of the promises that it keeps.
+pub(super) enum Held {
+    /// Nothing.
+    Unsaid,
+    /// These are all.
+    All(Vec<Holding>),
+    /// At most so many of these are entered now, and the rest later.
+    More { holding: Vec<Holding>, limit: usize },
+}
+
 /// What the ledger learns from a recovering provider: promises that it did not know, entered into `ledger`,
 /// and later ends of promises that were renewed after the backup.
 ///
 /// In all else the ledger knows better: what has ended, or is promised elsewhere or to another, stays
-/// as it is. A promise that is over by now is not adopted, nor one of a provider to itself.
+/// as it is. A promise that is over by now is not adopted, nor one of a provider to itself. No more than `limit` are.
 pub(super) fn adopt(
     fleet: &Fleet,
     provider: &ClusterId,
     holding: Vec<Holding>,
+    limit: usize,
     ledger: &mut Ledger,
     now: Timestamp,
 ) -> Result<Vec<Reservation>, Refusal> {
     let mut adopted: Vec<Reservation> = Vec::new();
     let mut seen = BTreeSet::new();
     for held in holding {
+        if adopted.len() == limit {
+            break;
+        }
         let over = held.expires_at.is_some_and(|end| end <= now);
         if over || held.ask.requester() == provider || !seen.insert(held.reservation) {
             continue;

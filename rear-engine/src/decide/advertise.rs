@@ -1,6 +1,6 @@
 //! Advertise: a cluster says what it has. The ledger does not change by it, except by adoption after a restore.
 
-use super::adopt::adopt;
+use super::adopt::{Held, adopt};
 use crate::advertisement::{Advertisement, Holding, Order};
 use crate::command::Actor;
 use crate::decision::{Change, Decision, Event, Happening, Subject};
@@ -15,7 +15,7 @@ pub(super) fn advertise(
     fleet: &Fleet,
     id: &ClusterId,
     mut advertisement: Advertisement,
-    holding: Option<Vec<Holding>>,
+    held: Held,
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     check_consumed(&advertisement)?;
@@ -30,8 +30,8 @@ pub(super) fn advertise(
     // One that does not count does not make the broker forget how far an older copy had counted.
     let kept_order = before.advertisement().and_then(|kept| kept.order);
     advertisement.order = advertisement.order.or(kept_order);
-    let holding = holding.filter(|_| fleet.is_recovering(&before));
-    if holding.is_none()
+    let held = if fleet.is_recovering(&before) { held } else { Held::Unsaid };
+    if matches!(held, Held::Unsaid)
         && let Some(known) = known
         && let Some(change) = refreshed(fleet, known, &advertisement, advertisement.order, now)
     {
@@ -39,7 +39,7 @@ pub(super) fn advertise(
         return Ok(Decision { subject, changes: vec![change], events: Vec::new() });
     }
     let news = News { fleet, known, before, now };
-    news.decide(advertisement, holding)
+    news.decide(advertisement, held)
 }
 
 /// What an advertisement changes that says the same as before and need not survive a restart: most do.
@@ -101,18 +101,25 @@ impl News<'_> {
     fn decide(
         &self,
         advertisement: Advertisement,
-        holding: Option<Vec<Holding>>,
+        held: Held,
     ) -> Result<Decision, Refusal> {
-        let mut ledger = self.known.map(|known| known.ledger().clone()).unwrap_or_default();
-        let recovered = holding.is_some();
-        let adopted = match holding {
-            Some(holding) => adopt(self.fleet, &self.before.id, holding, &mut ledger, self.now)?,
-            None => Vec::new(),
+        let id = &self.before.id;
+        let recovered = matches!(held, Held::All(_));
+        let more = matches!(held, Held::More { .. });
+        let (holding, limit) = match held {
+            Held::Unsaid => (Vec::new(), 0),
+            Held::All(holding) => (holding, usize::MAX),
+            Held::More { holding, limit } => (holding, limit),
         };
+        let mut ledger = self.known.map(|known| known.ledger().clone()).unwrap_or_default();
+        let adopted = adopt(self.fleet, id, holding, limit, &mut ledger, self.now)?;
+        if more && adopted.is_empty() {
+            return Ok(Decision::nothing(Subject::Cluster(id.clone())));
+        }
         ledger.recount(&advertisement.consumed);
         let after = ledger.available(&advertisement);
         let record = ClusterRecord {
-            id: self.before.id.clone(),
+            id: id.clone(),
             advertised: Some(Advertised { advertisement, received_at: self.now }),
             heard_at: self.before.heard_at,
             stale: false,

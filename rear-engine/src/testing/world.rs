@@ -398,8 +398,14 @@ impl World {
             ask: lost.ask.clone(),
             expires_at: lost.expires_at,
         });
-        let holding = has(6).then(|| holding.collect());
-        Command::Advertise { cluster, advertisement: Box::new(advertisement), holding }
+        let advertisement = Box::new(advertisement);
+        match has(6).then(|| holding.collect()) {
+            Some(holding) if has(7) => {
+                let limit = usize::from(used % 3);
+                Command::Adopt { cluster, advertisement, holding, limit }
+            }
+            holding => Command::Advertise { cluster, advertisement, holding },
+        }
     }
 
     fn ask(requester: u8, [cpu, memory, extra]: [u8; 3], terms: u8) -> Ask {

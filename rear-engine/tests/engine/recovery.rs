@@ -78,6 +78,35 @@ fn an_unknown_promise_is_adopted_and_counts_again() {
 }
 
 #[test]
+fn what_a_provider_holds_is_adopted_in_parts_and_it_is_waited_for_until_the_last() {
+    let mut stage = restored();
+    let later = stage.now.plus("1h".parse().unwrap());
+    let one = || resources("500m", "512Mi");
+    let part = |stage: &Stage| Command::Adopt {
+        cluster: cluster("p"),
+        advertisement: Box::new(told(stage)),
+        holding: vec![
+            held(900, one(), None),
+            held(901, one(), Some(stage.now)),
+            held(902, one(), Some(later)),
+        ],
+        limit: 1,
+    };
+    for _ in 0..2 {
+        let first = stage.act(part(&stage)).unwrap();
+        assert_eq!(happened(&first), [&Happening::Advertised, &Happening::Adopted]);
+        assert!(stage.fleet.is_recovering(stage.fleet.cluster(&cluster("p")).unwrap().record()));
+    }
+    assert!(stage.act(part(&stage)).unwrap().changes.is_empty(), "what is over is not adopted");
+    assert_eq!(stage.reserved("p"), resources("2", "2Gi"));
+    let told = told(&stage);
+    let last = stage.advertise_holding("p", told, Some(vec![held(900, one(), None)])).unwrap();
+    assert_eq!(happened(&last), [&Happening::Advertised, &Happening::Recovered]);
+    let after = stage.act(part(&stage)).unwrap();
+    assert!(after.changes.iter().all(|change| !change.is_durable()), "no longer waited for");
+}
+
+#[test]
 fn an_empty_list_is_an_answer_too() {
     let mut stage = restored();
     let told = told(&stage);

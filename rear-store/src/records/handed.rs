@@ -147,6 +147,7 @@ fn record(command: &Command) -> Option<CommandRecord> {
         },
         Command::Release { id, by } => CommandRecord::Release { id: id.to_bits(), by: by.into() },
         Command::Advertise { .. }
+        | Command::Adopt { .. }
         | Command::Hear { .. }
         | Command::Activate { .. }
         | Command::Renew { .. }

@@ -4,7 +4,7 @@
 //! proves that by winning it; one that has nothing to write asks.
 
 use rear_engine::fleet::Undo;
-use rear_engine::{ClusterId, Command, Fleet, Subject};
+use rear_engine::{Command, Fleet, Subject};
 
 use super::batch::{Draft, Waiting, apart};
 use super::handover::Asked;
@@ -18,10 +18,7 @@ use crate::store::SubmitError;
 use crate::timekeeper::Reading;
 
 /// Who has lost so often in a row gives up: nothing has changed, and the caller may come again.
-const MAX_LOSSES: u32 = 200;
-
-/// So many promises are ended in an entry before a cluster is forgotten: less than a tenth of what fits, if their keys and labels are short.
-const CLEARED_AT_ONCE: usize = 1000;
+pub(super) const MAX_LOSSES: u32 = 200;
 
 /// Why a batch was not decided to the end.
 pub(super) enum Setback {
@@ -231,7 +228,7 @@ impl Writer {
                 self.decide_until_settled(Asked::default())?;
             }
             if self.position == before
-                && let Err(setback) = self.clear_for(&asked.commands)
+                && let Err(setback) = self.go_before(&asked.commands)
             {
                 return self.give_up(setback, asked.callers);
             }
@@ -245,36 +242,6 @@ impl Writer {
         let later = asked.split_off(asked.commands.len() / 2);
         self.decide_until_settled(asked)?;
         self.decide_until_settled(later)
-    }
-
-    /// Forgetting a cluster ends all that is between it and others. Where that is too much for one entry, most of it goes
-    /// before, in entries of its own.
-    fn clear_for(&mut self, commands: &[Command]) -> Result<(), Setback> {
-        let [Command::Forget { cluster, by }] = commands else { return Ok(()) };
-        let mut limit = CLEARED_AT_ONCE;
-        let mut losses = 0;
-        while limit > 0 && losses < MAX_LOSSES && self.is_promised_to_or_by(cluster) {
-            self.follow_others()?;
-            let (cluster, by) = (cluster.clone(), by.clone());
-            match self.attempt(&[Command::Clear { cluster, limit, by }]) {
-                // Whoever forgets it is refused for the same reason.
-                Ok(decided) if decided.iter().any(Result::is_err) => return Ok(()),
-                Ok(_) => {}
-                Err(Setback::Overtaken) => {
-                    self.shared.meters.lost();
-                    losses += 1;
-                }
-                Err(Setback::TooLarge) => limit /= 2,
-                Err(setback) => return Err(setback),
-            }
-        }
-        Ok(())
-    }
-
-    fn is_promised_to_or_by(&self, cluster: &ClusterId) -> bool {
-        let fleet = &self.fleet;
-        let mut promises = fleet.live_of_provider(cluster).chain(fleet.live_of_requester(cluster));
-        promises.next().is_some()
     }
 
     fn give_up(&mut self, setback: Setback, callers: Vec<Caller>) -> Result<(), String> {

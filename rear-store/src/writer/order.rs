@@ -24,6 +24,7 @@ pub(super) fn turn(command: &Command) -> Turn {
         | Command::Expire { .. }
         | Command::Retire { .. } => Turn::Endings,
         Command::Advertise { .. }
+        | Command::Adopt { .. }
         | Command::Hear { .. }
         | Command::MarkStale { .. }
         | Command::Forget { .. }
@@ -55,6 +56,7 @@ pub(super) fn weight(command: &Command) -> usize {
             RECORD * (2 + held) + 100 * advertisement.consumed.iter().count()
         }
         Command::Reserve { .. } => 2 * RECORD,
+        Command::Adopt { limit, .. } => RECORD * (2 + limit),
         Command::Hear { .. }
         | Command::Activate { .. }
         | Command::Renew { .. }

@@ -27,8 +27,22 @@ impl Board {
 
     /// A store of its own on this board, beside others or alone, and the strings that its test pulls.
     pub(crate) fn store(&self, broker: u128, company: bool, hands: &Hands) -> (Store, Strings) {
+        self.store_on(Memory::new(7, 1, 1).unwrap(), broker, company, hands)
+    }
+
+    /// The same on a ledger that was restored: no cluster has said yet what it holds.
+    pub(crate) fn restored(&self, broker: u128, hands: &Hands) -> (Store, Strings) {
+        self.store_on(Memory::new(7, 2, 1).unwrap(), broker, false, hands)
+    }
+
+    fn store_on(
+        &self,
+        rows: Memory,
+        broker: u128,
+        company: bool,
+        hands: &Hands,
+    ) -> (Store, Strings) {
         let strings = Strings(Arc::new(Mutex::new(Pulled { company, ..Pulled::default() })));
-        let rows = Memory::new(7, 1, 1).unwrap();
         let mut seat = Seat { board: self.clone(), rows, applied: 0, broker, strings };
         while seat.follow_next().unwrap().is_some() {}
         let strings = seat.strings.clone();

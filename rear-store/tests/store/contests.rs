@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::sync::mpsc::{channel, sync_channel};
 
-use rear_engine::advertisement::Order;
-use rear_engine::testing::{cluster, id};
+use rear_engine::advertisement::{Holding, Order};
+use rear_engine::testing::{advertisement, ask, cluster, id, resources};
 use rear_engine::{Actor, Command, Refusal};
 use rear_store::journal::{HandedOver, JournalError};
 use rear_store::shared::EntryError;
@@ -183,6 +183,53 @@ fn a_cluster_with_more_promises_than_fit_into_an_entry_is_forgotten_in_several()
     assert_eq!(entries.iter().sum::<usize>(), 10, "each once: {entries:?}");
     let Err(SubmitError::Refused(why)) = two.second.submit(forget) else { panic!() };
     assert!(matches!(why, Refusal::UnknownCluster(_)), "{why}");
+}
+
+#[test]
+fn a_cluster_that_holds_more_than_fits_into_an_entry_is_believed_in_several() {
+    let (hands, board) = (Hands::start(), Board::default());
+    let (store, strings) = board.restored(1000, &hands);
+    strings.pull().largest = Some(3);
+    let held = |number| Holding {
+        reservation: id(number),
+        ask: ask("r", resources("100m", "1Mi")),
+        expires_at: None,
+    };
+    let holds = |many| Command::Advertise {
+        cluster: cluster("p"),
+        advertisement: Box::new(advertisement("2", "1Gi", hands.now())),
+        holding: Some((1..=many).map(held).collect()),
+    };
+    store.submit(holds(10)).unwrap();
+    assert_eq!(live(&store).1, 10);
+    let entries = board.reservations();
+    assert_eq!(entries.iter().sum::<usize>(), 10, "each once: {entries:?}");
+    assert!(entries.iter().all(|many| *many <= 3), "{entries:?}");
+    // It is waited for no longer, and what it holds counts.
+    store.submit(reserve(11, "1")).unwrap();
+    store.submit(reserve(12, "1m")).unwrap_err();
+}
+
+#[test]
+fn nothing_is_granted_by_a_cluster_of_which_a_part_is_believed() {
+    let (hands, board) = (Hands::start(), Board::default());
+    let (store, _) = board.restored(1000, &hands);
+    let held = Holding {
+        reservation: id(1),
+        ask: ask("r", resources("100m", "1Mi")),
+        expires_at: None,
+    };
+    let part = Command::Adopt {
+        cluster: cluster("p"),
+        advertisement: Box::new(advertisement("2", "1Gi", hands.now())),
+        holding: vec![held],
+        limit: 1,
+    };
+    store.submit(part.clone()).unwrap();
+    assert_eq!((live(&store).1, board.places()), (1, 1));
+    store.submit(reserve(2, "1m")).unwrap_err();
+    store.submit(part).unwrap();
+    assert_eq!((live(&store).1, board.places()), (1, 1), "there is nothing more to believe");
 }
 
 /// So many promises of a tenth of a core have ended, of which so many fit into an entry; how many entries there are before.
