@@ -98,11 +98,7 @@ struct News<'a> {
 }
 
 impl News<'_> {
-    fn decide(
-        &self,
-        advertisement: Advertisement,
-        held: Held,
-    ) -> Result<Decision, Refusal> {
+    fn decide(&self, advertisement: Advertisement, held: Held) -> Result<Decision, Refusal> {
         let id = &self.before.id;
         let recovered = matches!(held, Held::All(_));
         let more = matches!(held, Held::More { .. });
