@@ -8,6 +8,7 @@ pub(crate) mod explain;
 pub(crate) mod filter;
 pub(crate) mod index;
 mod members;
+mod order;
 pub mod rank;
 pub mod score;
 mod search;

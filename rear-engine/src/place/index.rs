@@ -3,7 +3,6 @@
 //! Clusters that offer the same are the same to a request, whatever they are called: they share a row.
 //! How they are searched is told in [`super::search`].
 
-use std::cmp::Reverse;
 use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
 
@@ -12,10 +11,11 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use super::columns::summary::Summaries;
 use super::columns::{Columns, LANES, Numbers, vector_weights};
 use super::members::Members;
+use super::order::{Ends, arrange};
 use crate::id::ClusterId;
 use crate::policy::Policy;
 use crate::price::{Cost, Currency, Rate};
-use crate::resources::{DIMENSIONS, Dimension, Resources};
+use crate::resources::{DIMENSIONS, Resources};
 
 /// What a request sees of a cluster that may get promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -58,7 +58,7 @@ impl Row {
     }
 
     /// By what clusters of one price are made neighbours.
-    fn rates(&self) -> Option<[u64; 3]> {
+    pub(super) fn rates(&self) -> Option<[u64; 3]> {
         let cost = self.cost.as_ref()?;
         Some([cost.cpu, cost.memory, cost.gpu].map(Rate::billionths))
     }
@@ -83,7 +83,8 @@ pub(crate) struct Index {
     row_of_look: FxHashMap<u64, RowNumber>,
     pub(super) columns: Columns,
     pub(super) summaries: Summaries,
-    /// Rows that were put somewhere without regard to their size since the last sort.
+    ends: Ends,
+    /// Rows that were put somewhere without regard to their size since they were brought into order.
     unsorted: usize,
 }
 
@@ -99,6 +100,7 @@ impl Index {
             row_of_look: FxHashMap::default(),
             columns: Columns::default(),
             summaries: Summaries::default(),
+            ends: Ends::default(),
             unsorted: 0,
         }
     }
@@ -244,18 +246,14 @@ impl Index {
         self.unsorted > self.rows.len().max(self.clusters) / 2 + LANES
     }
 
-    /// Sorts rows by size: blocks of clusters of one size have tight bounds, and the last blocks are the likeliest to
-    /// hold the best. Where cost counts, the dearest come first. Only speed depends on it.
-    /// Every cluster has another row afterwards.
+    /// Brings rows into order. Only speed depends on it. Every cluster has another row afterwards.
     pub(crate) fn settle(&mut self) {
-        let mut rows: Vec<Row> = std::mem::take(&mut self.rows).into_iter().flatten().collect();
-        let by_cost = self.by_cost;
-        rows.sort_by_cached_key(|row| {
-            (by_cost.then(|| Reverse(row.rates())), size_class(row.allocatable))
-        });
+        let rows = std::mem::take(&mut self.rows).into_iter().flatten().collect();
+        let (rows, ends) = arrange(rows, self.by_cost);
         let mut sorted = Self::new(&Policy::default());
         (sorted.weights, sorted.currency, sorted.by_cost, sorted.clusters) =
             (self.weights, self.currency.take(), self.by_cost, self.clusters);
+        sorted.ends = ends;
         for contents in rows {
             let row = sorted.take_vacant();
             sorted.write(row, contents);
@@ -263,9 +261,9 @@ impl Index {
         *self = sorted;
     }
 
-    /// Whether clusters of one price are neighbours.
-    pub(super) fn is_sorted_by_cost(&self) -> bool {
-        self.by_cost
+    /// Who charged most and least when rows were brought into order, if they are in the order of prices.
+    pub(super) fn ends_of_prices(&self) -> Option<Ends> {
+        self.by_cost.then_some(self.ends)
     }
 
     /// Where each cluster is.
@@ -278,15 +276,4 @@ impl Index {
     pub(super) fn row(&self, block: usize, lane: usize) -> Option<&Row> {
         self.rows.get(block * LANES + lane)?.as_ref()
     }
-}
-
-/// Clusters of nearly the same size are neighbours: eight classes for each doubling of CPU, then of memory.
-fn size_class(allocatable: Resources) -> (u32, u32, u64) {
-    let class = |amount: u64| {
-        let magnitude = amount.max(1).ilog2();
-        let eighth = ((u128::from(amount) * 8) >> magnitude) & 7;
-        magnitude * 8 + u32::try_from(eighth).unwrap_or_default()
-    };
-    let memory = allocatable.get(Dimension::Memory);
-    (class(allocatable.get(Dimension::Cpu)), class(memory), memory)
 }

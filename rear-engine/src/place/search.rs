@@ -7,7 +7,7 @@ use super::columns::pick::Picked;
 use super::columns::probe::Probe;
 use super::columns::vectors::{Vectorised, Vectors, vectorised};
 use super::columns::{LANES, Lane, Rates};
-use super::index::{Index, Row};
+use super::index::{Index, Row, RowNumber};
 
 impl Index {
     /// Finds the row that `judge` likes best. `judge` is exact; it is asked about a row only if that may
@@ -27,12 +27,10 @@ impl Index {
         vectorised(Listing { index: self, probe, keep });
     }
 
-    /// Where to begin if prices are compared: rows are sorted by them, and who is the first in one rate is often so
-    /// in all.
-    fn end_of_prices(&self, probe: &Probe) -> Option<usize> {
-        let last = self.columns.blocks().checked_sub(1)?;
-        let end = if probe.prefers_cheap() { last } else { 0 };
-        (self.is_sorted_by_cost() && probe.compares_rates()).then_some(end)
+    /// Where to begin if prices are compared: rows are in their order, and who is the first in one rate is often so in all.
+    fn end_of_prices(&self, probe: &Probe) -> Option<RowNumber> {
+        let ends = self.ends_of_prices().filter(|_| probe.compares_rates())?;
+        Some(if probe.prefers_cheap() { ends.cheapest } else { ends.dearest })
     }
 }
 
@@ -119,20 +117,27 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
     /// The most promising block first: what it yields rules most others out.
     #[inline(always)]
     fn visit_promising_blocks(&mut self, vectors: impl Vectors) {
+        if self.begins_with_the_best(vectors) {
+            return;
+        }
         let mut bounds = Bounds { of: None, largest: f32::MIN, each: [0.0; LANES] };
-        let mut first = self.index.end_of_prices(self.verdict.probe);
+        let first = self.most_promising_block(&mut bounds, vectors);
         if let Some(block) = first {
             self.visit(block, vectors);
-        }
-        if self.verdict.best.is_none() {
-            first = self.most_promising_block(&mut bounds, vectors);
-            if let Some(block) = first {
-                self.visit(block, vectors);
-            }
         }
         for number in 0..self.index.summaries.len() {
             self.visit_others(number, &mut bounds, first, vectors);
         }
+    }
+
+    /// If prices are compared, the row that probably ends them may be enough: its rates tell whether anyone can be better.
+    #[inline(always)]
+    fn begins_with_the_best(&mut self, vectors: impl Vectors) -> bool {
+        let Some(row) = self.index.end_of_prices(self.verdict.probe) else { return false };
+        self.verdict.consider(self.index, row / LANES, row % LANES, f32::MIN);
+        let mut summaries = 0..self.index.summaries.len();
+        self.verdict.best.is_some()
+            && summaries.all(|number| self.may_charge_better(number, vectors).is_empty())
     }
 
     #[inline(always)]
