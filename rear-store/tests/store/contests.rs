@@ -365,7 +365,7 @@ fn nobody_is_refused_by_a_state_that_was_not_the_newest() {
     two.second.submit(hear()).unwrap();
     let again = || Command::Advertise {
         cluster: cluster("p"),
-        advertisement: Box::new(rear_engine::testing::advertisement("2", "1Gi", two.hands.now())),
+        advertisement: Box::new(advertisement("2", "1Gi", two.hands.now())),
         holding: None,
     };
     two.second.submit(again()).unwrap();
