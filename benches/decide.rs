@@ -125,21 +125,24 @@ fn grants(criterion: &mut Criterion) {
         for clusters in sizes() {
             let mut measured = Measured::default();
             // Built when the benchmark is really run: a filter may leave it out.
-            let mut traffic = None;
+            let mut built = None;
             group.bench_function(BenchmarkId::from_parameter(clusters), |bencher| {
-                let traffic = traffic.get_or_insert_with(|| Traffic::new(case, clusters));
-                let mut sum = Sum::new(clusters, case.dimensions + cost);
+                let (traffic, sum) = built.get_or_insert_with(|| {
+                    (Traffic::new(case, clusters), Sum::new(clusters, case.dimensions + cost))
+                });
                 bencher.iter_custom(|iterations| {
                     let mut total = Duration::ZERO;
                     for _ in 0..iterations {
                         total += traffic.decide_and_update(&mut measured);
                         traffic.grant(&mut measured);
-                        measured.sum.push(sum.sum());
+                        sum.sum();
                     }
                     total
                 });
             });
-            measured.report(case.name, clusters);
+            if let Some((_, sum)) = built {
+                measured.report(case.name, clusters, &sum);
+            }
         }
         group.finish();
     }
@@ -152,47 +155,46 @@ fn refusals(criterion: &mut Criterion) {
     let command = Command::Reserve { id: id(1), ask: Box::new(ask), key: None, by };
     for clusters in sizes() {
         let mut measured = Measured::default();
-        let mut full = None;
+        let mut built = None;
         group.bench_function(BenchmarkId::from_parameter(clusters), |bencher| {
-            let fleet =
-                full.get_or_insert_with(|| fleet(clusters, Load::Mixed, Strategy::Headroom, now()));
-            let mut sum = Sum::new(clusters, 2);
+            let (fleet, sum) = built.get_or_insert_with(|| {
+                (fleet(clusters, Load::Mixed, Strategy::Headroom, now()), Sum::new(clusters, 2))
+            });
             bencher.iter_custom(|iterations| {
                 let mut total = Duration::ZERO;
                 for _ in 0..iterations {
                     let command = command.clone();
                     let (refused, time) = measured.decision.time(|| decide(fleet, command, now()));
                     assert!(matches!(refused, Err(Refusal::NoRoom(_))), "nobody has 513 cores");
-                    measured.sum.push(sum.sum());
+                    sum.sum();
                     total += time;
                 }
                 total
             });
         });
-        measured.report("refusal", clusters);
+        if let Some((_, sum)) = built {
+            measured.report("refusal", clusters, &sum);
+        }
     }
     group.finish();
 }
 
-/// The times of one benchmark and of its raw limit, taken in turns.
+/// The times of one benchmark.
 #[derive(Default)]
 struct Measured {
     decision: Times,
     grant: Times,
-    sum: Times,
 }
 
 impl Measured {
+    /// With its raw limit, which was taken in turns with it.
     #[allow(clippy::cast_precision_loss)] // shown with two digits
-    fn report(&self, name: &str, clusters: usize) {
-        if self.decision.is_empty() {
-            return;
-        }
+    fn report(&self, name: &str, clusters: usize, sum: &Sum) {
         let (p50, p99) = (self.decision.percentile(50), self.decision.percentile(99));
-        let sum = self.sum.percentile(50);
-        let ratio = p50 as f64 / sum.max(1) as f64;
+        let (limit, (least, most)) = (sum.limit(), sum.range());
+        let ratio = p50 as f64 / limit.max(1) as f64;
         print!("{name:<17} {clusters:>8} clusters: p50 {p50:>8} ns, p99 {p99:>8} ns, ");
-        print!("sum of the same bytes {sum:>8} ns, ratio {ratio:.2}");
+        print!("sum of the same bytes {limit:>8} ns ({least} to {most}), ratio {ratio:.2}");
         match self.grant.percentile(50) {
             0 => println!(),
             grant => println!("; whole grant p50 {grant} ns"),

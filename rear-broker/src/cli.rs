@@ -20,6 +20,7 @@ use crate::commands::serve::Serve;
 use crate::commands::snapshot::Snapshot;
 use crate::commands::store::Store;
 use crate::commands::verify::Verify;
+use crate::serve::{ServeError, check_clock};
 
 /// A broker of spare capacity: clusters advertise, ask, and are told.
 #[derive(Debug, Parser)]
@@ -152,13 +153,13 @@ pub fn run() -> ExitCode {
 
 fn command(command: Command) -> Result<Said, Failure> {
     match command {
-        Command::Dev(dev) => dev.run(now()),
+        Command::Dev(dev) => dev.run(now()?),
         Command::Serve(serve) => serve.run(),
         Command::Config(config) => config.run(),
-        Command::Init(init) => init.run(now()),
-        Command::Certs(certs) => certs.run(now()),
+        Command::Init(init) => init.run(now()?),
+        Command::Certs(certs) => certs.run(now()?),
         Command::Verify(verify) => verify.run(),
-        Command::Snapshot(snapshot) => snapshot.run(now()),
+        Command::Snapshot(snapshot) => snapshot.run(now()?),
         Command::Store(store) => store.run(),
         Command::Recover(recover) => recover.run(),
         Command::ConfirmClock(confirm) => confirm.run(),
@@ -182,8 +183,11 @@ fn definitions() -> Result<Said, Failure> {
     text.map(Said::done).map_err(|error| Failure::new(error, exit::OTHER))
 }
 
-fn now() -> Timestamp {
-    SystemClock::default().read().wall
+/// A clock that is not set is told at once: what is made by it, such as a certificate, would be of no use later.
+fn now() -> Result<Timestamp, ServeError> {
+    let wall = SystemClock::default().read().wall;
+    check_clock(wall)?;
+    Ok(wall)
 }
 
 /// An error with everything that led to it.

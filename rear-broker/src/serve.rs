@@ -289,7 +289,7 @@ async fn show_pages(listener: Listener<()>, broker: Arc<Broker>) {
 }
 
 /// A clock that is not set is told at once: certificates would be refused without a word.
-fn check_clock(wall: Timestamp) -> Result<(), ServeError> {
+pub(crate) fn check_clock(wall: Timestamp) -> Result<(), ServeError> {
     if wall < EARLIEST { Err(ServeError::Clock(wall)) } else { Ok(()) }
 }
 

@@ -33,6 +33,12 @@ impl Invocation {
         self
     }
 
+    /// The program and its arguments.
+    #[cfg(test)]
+    pub(crate) fn words(&self) -> &[String] {
+        &self.words
+    }
+
     /// Prints the line, then runs it with its output streaming to the terminal.
     pub(crate) fn run(&self, root: &Path) -> Result<(), Failed> {
         println!("   {self}");

@@ -157,3 +157,18 @@ fn a_broker_whose_clock_was_never_set_says_so_and_makes_nothing() {
     assert!(told.contains("set it"), "{told}");
     assert!(!place.path().join("data").exists());
 }
+
+#[test]
+fn no_authority_is_made_by_a_clock_that_was_never_set() {
+    let place = tempfile::tempdir().unwrap();
+    let data = place.path().join("data");
+    let output = Command::new("faketime")
+        .args(["-f", "@1970-01-02 00:00:07", env!("CARGO_BIN_EXE_rear-broker"), "init", "--data"])
+        .arg(&data)
+        .output()
+        .unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(71), "{told}");
+    assert!(told.contains("the clock of this machine shows 1970-01-0"), "{told}");
+    assert!(!data.exists());
+}

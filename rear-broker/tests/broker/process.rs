@@ -48,6 +48,11 @@ impl Broker {
     /// Asks it to stop and waits for its end.
     pub(crate) fn stop(&mut self) -> ExitStatus {
         self.signal("TERM");
+        self.wait()
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(&mut self) -> ExitStatus {
         self.child.wait().unwrap()
     }
 

@@ -46,7 +46,13 @@ pub enum Load {
 #[must_use]
 pub fn fleet(count: usize, load: Load, strategy: Strategy, now: Timestamp) -> Fleet {
     let currency = "EUR".parse().ok();
-    let mut fleet = Fleet::new(Policy { strategy, currency, ..Policy::default() });
+    fleet_under(count, load, Policy { strategy, currency, ..Policy::default() }, now)
+}
+
+/// The same, where the broker has rules of its own.
+#[must_use]
+pub fn fleet_under(count: usize, load: Load, policy: Policy, now: Timestamp) -> Fleet {
+    let mut fleet = Fleet::new(policy);
     let mut dice = Dice::new(count as u64);
     for number in 0..count {
         let record = ClusterRecord {

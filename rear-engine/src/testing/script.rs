@@ -72,6 +72,20 @@ pub enum Op {
     },
     /// Old advertisements are marked.
     MarkStale,
+    /// What ended long ago is remembered no longer.
+    Retire {
+        /// How many at once.
+        limit: u8,
+        /// Odd: a day later.
+        days: u8,
+    },
+    /// A cluster that is to be forgotten is cleared.
+    Clear {
+        /// Which one.
+        cluster: u8,
+        /// How many endings at once.
+        limit: u8,
+    },
     /// A cluster is declared gone.
     Forget {
         /// Which one.
@@ -105,7 +119,9 @@ fn parse_one([tag, a, b, c, d, e, f, _]: [u8; OP_LENGTH]) -> Op {
     match tag % 32 {
         0..=6 => Op::Advertise { cluster: a, size: b, used: c, consumer: d, flags: e },
         7 => Op::Hear { cluster: a },
-        8..=17 => Op::Reserve { requester: a, cpu: b, memory: c, extra: d, terms: e, key: f },
+        8..=15 => Op::Reserve { requester: a, cpu: b, memory: c, extra: d, terms: e, key: f },
+        16 => Op::Retire { limit: a, days: b },
+        17 => Op::Clear { cluster: a, limit: b },
         18 | 19 => Op::Activate { which: a },
         20 | 21 => Op::Renew { which: a, minutes: b },
         22 => Op::Reject { which: a },

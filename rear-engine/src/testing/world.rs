@@ -27,6 +27,8 @@ pub const CLUSTERS: u8 = 7;
 
 const GIB: u64 = 1 << 30;
 const MINUTE: Duration = Duration::from_seconds(60);
+/// As long as what has ended is remembered here.
+const DAY: Duration = Duration::from_seconds(24 * 60 * 60);
 
 /// Everyone who watches.
 #[derive(Debug)]
@@ -86,7 +88,7 @@ impl World {
     #[must_use]
     pub fn new(fault: Option<super::faults::Fault>) -> Self {
         let currency = "EUR".parse().ok();
-        let fleet = Fleet::new(Policy { currency, ..Policy::default() });
+        let fleet = Fleet::new(Policy { currency, ended_kept_for: DAY, ..Policy::default() });
         Self {
             witness: Witness::of(&fleet),
             fleet,
@@ -128,6 +130,7 @@ impl World {
                 let due = self.fleet.timeline().ended_by(self.now).next().is_some();
                 if limit == u8::MAX && due { Err(Broken::StillDue) } else { Ok(()) }
             }
+            Op::Retire { limit, days } => self.retire(limit, days),
             other => {
                 let command = self.command(other);
                 let reported = self.reported(&command);
@@ -139,6 +142,22 @@ impl World {
                 self.check_adoption(accepted, &reported)
             }
         }
+    }
+
+    /// Clients forget a key with what was promised under it: from then on it makes another promise.
+    fn retire(&mut self, limit: u8, days: u8) -> Result<(), Broken> {
+        if days % 2 == 1 {
+            self.now = self.now.plus(DAY);
+        }
+        if self.decide(Command::Retire { limit: usize::from(limit) })?.is_err() {
+            return Err(Broken::StillDue);
+        }
+        let Self { fleet, promised, .. } = self;
+        promised.retain(|_, (_, made)| fleet.reservation(*made).is_some());
+        let age = fleet.policy().remembered_for().as_nanos();
+        let oldest = self.now.plus(Duration::from_nanos(-age));
+        let due = fleet.timeline().over_since(oldest).next().is_some();
+        if limit == u8::MAX && due { Err(Broken::StillDue) } else { Ok(()) }
     }
 
     fn decide(&mut self, command: Command) -> Result<Result<Subject, Refusal>, Broken> {
@@ -348,6 +367,10 @@ impl World {
             Op::Forget { cluster } => {
                 Command::Forget { cluster: name(cluster), by: administrator() }
             }
+            Op::Clear { cluster, limit } => {
+                let limit = usize::from(limit % 4);
+                Command::Clear { cluster: name(cluster), limit, by: administrator() }
+            }
             Op::EndRecovery { cluster } => {
                 let all = cluster % 16 > CLUSTERS;
                 Command::EndRecovery { cluster: (!all).then(|| name(cluster)), by: administrator() }
@@ -356,6 +379,7 @@ impl World {
             | Op::Pass { .. }
             | Op::Restore
             | Op::Reserve { .. }
+            | Op::Retire { .. }
             | Op::Expire { .. } => Command::MarkStale { limit: 2 },
         }
     }

@@ -9,7 +9,8 @@ use rear_engine::testing::{
     advertisement, all_resources, ask, cluster, cost, id, labels, of_size, resources,
 };
 use rear_engine::{
-    Actor, Ask, Change, Command, Dimension, Resources, Strategy, Terms, decide, dry_run,
+    Actor, Ask, Change, Command, Dimension, Duration, Fleet, Resources, Strategy, Terms, decide,
+    dry_run,
 };
 
 use super::stage::{Stage, provider, reasons, start};
@@ -312,19 +313,54 @@ fn scores_are_floored_where_they_are_shown() {
     assert_eq!(ranking.fitting[0].score.value(), 2 * 666_666_666);
 }
 
+/// Some clusters of a fleet get a label, and some become stale.
+fn vary(fleet: &mut Fleet, dice: &mut Dice, stale: bool) {
+    let records: Vec<_> = fleet.clusters().map(|kept| kept.record().clone()).collect();
+    for mut record in records {
+        let told = record.advertised.as_mut().unwrap();
+        if dice.below(3) == 0 {
+            told.advertisement.labels = labels(&[("zone", "north")]);
+        }
+        if stale && dice.below(4) == 0 {
+            let long_ago = fleet.policy().stale_after.as_nanos();
+            told.received_at = start().plus(Duration::from_nanos(-long_ago));
+        }
+        fleet.apply(Change::Cluster(Box::new(record))).unwrap();
+    }
+}
+
+fn terms(dice: &mut Dice) -> Terms {
+    let north = || labels(&[("zone", "north")]);
+    let amount = ["0.5", "0.05", "0.005"][usize::try_from(dice.below(3)).unwrap()];
+    Terms {
+        strategy: (dice.below(3) == 0)
+            .then(|| Strategy::ALL[usize::try_from(dice.below(4)).unwrap()]),
+        required: if dice.below(3) == 0 { north() } else { labels(&[]) },
+        ceiling: (dice.below(3) == 0).then(|| PriceCeiling {
+            amount: amount.parse().unwrap(),
+            currency: "EUR".parse().unwrap(),
+        }),
+        ..Terms::default()
+    }
+}
+
 /// Requests of every shape on fleets of many blocks: the index and the plain scan of a dry run agree.
-fn fast_and_plain_agree(count: usize, load: Load, strategy: Strategy, seed: u64) {
-    let mut fleet = fleets::fleet(count, load, strategy, start());
+fn fast_and_plain_agree(count: usize, load: Load, policy: &Policy, stale: bool, seed: u64) {
+    let mut fleet = fleets::fleet_under(count, load, policy.clone(), start());
     let mut dice = Dice::new(seed);
+    vary(&mut fleet, &mut dice, stale);
     for number in 0..12 {
         let dimensions = if dice.below(2) == 0 { 2 } else { 4 };
         let shape = fleets::request(&mut dice, dimensions);
         let mut amounts = shape.resources().amounts();
         amounts[3] = if dice.below(2) == 0 { 0 } else { amounts[3] };
         amounts[0] *= 1 + dice.below(20);
-        let wanted = ask("r", Resources::from_amounts(amounts).unwrap());
+        // Some clusters ask themselves, and may be the best of all for it.
+        let requester = fleets::name(usize::try_from(dice.below(2 * count as u64)).unwrap());
+        let resources = Resources::from_amounts(amounts).unwrap();
+        let wanted = Ask::new(requester.clone(), resources, terms(&mut dice)).unwrap();
         let expected = dry_run(&fleet, &wanted, start()).target;
-        let by = Actor::Cluster(cluster("r"));
+        let by = Actor::Cluster(requester);
         let reserve = Command::Reserve { id: id(number), ask: Box::new(wanted), key: None, by };
         match decide(&fleet, reserve, start()) {
             Ok(decision) => {
@@ -340,7 +376,7 @@ fn fast_and_plain_agree(count: usize, load: Load, strategy: Strategy, seed: u64)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
     fn the_index_finds_what_the_plain_scan_finds(
@@ -348,9 +384,19 @@ proptest! {
         count in prop_oneof![3 => 1..700_usize, 1 => 1100..2600_usize],
         load in prop::sample::select(vec![Load::Mixed, Load::Levelled, Load::Uniform]),
         strategy in prop::sample::select(Strategy::ALL.to_vec()),
+        weights in prop_oneof![Just([1_u32; 4]), [0..1000_u32, 1..1000_u32, 0..1000_u32, 0..1000_u32]],
+        cost_share in 0..=100_u8,
+        stale: bool,
         seed: u64,
     ) {
-        fast_and_plain_agree(count, load, strategy, seed);
+        let policy = Policy {
+            strategy,
+            weights: Weights::new(weights).unwrap(),
+            cost_share: Percent::new(cost_share).unwrap(),
+            currency: "EUR".parse().ok(),
+            ..Policy::default()
+        };
+        fast_and_plain_agree(count, load, &policy, stale, seed);
     }
 }
 

@@ -120,3 +120,54 @@ impl Vectors for Avx2 {
         unsafe { avx2::keys(table, probe, keys) }
     }
 }
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::super::{Columns, LANES, Numbers};
+    use super::*;
+    use crate::ask::{Ask, Terms};
+    use crate::policy::Weights;
+    use crate::resources::{DIMENSIONS, Resources};
+    use crate::testing::cluster;
+    use crate::testing::fleets::Dice;
+
+    fn amounts(dice: &mut Dice, below: u64) -> Resources {
+        let amounts: [u64; DIMENSIONS] = std::array::from_fn(|_| dice.below(below) + 1);
+        Resources::from_amounts(amounts).unwrap()
+    }
+
+    fn block(dice: &mut Dice) -> Columns {
+        let mut columns = Columns::default();
+        columns.add_block();
+        for row in 0..LANES {
+            // Some rows stay vacant.
+            if dice.below(8) > 0 {
+                let size = amounts(dice, 1 << 40);
+                let free = size.saturating_sub(amounts(dice, 1 << 40));
+                columns.set(row, Numbers::of(size, free, None));
+            }
+        }
+        columns
+    }
+
+    /// Processors without AVX2 are rare by now: what they do is compared with what all others do.
+    #[test]
+    fn plain_loops_and_vectors_see_the_same() {
+        let Some(vectors) = Avx2::detected() else { return };
+        let mut dice = Dice::new(11);
+        for _ in 0..500 {
+            let columns = block(&mut dice);
+            let wanted = amounts(&mut dice, 1 << 38);
+            let ask = Ask::new(cluster("r"), wanted, Terms::default()).unwrap();
+            let probe = Probe::new(&ask).weigh_room(Weights::default(), 1.0);
+            let (mut plainly, mut quickly): (Lane, Lane) = ([0.0; LANES], [0.0; LANES]);
+            let largest = columns.keys(0, &probe, Plain, &mut plainly);
+            assert_eq!(largest.to_bits(), columns.keys(0, &probe, vectors, &mut quickly).to_bits());
+            assert_eq!(plainly.map(f32::to_bits), quickly.map(f32::to_bits));
+            let limit = plainly[usize::try_from(dice.below(LANES as u64)).unwrap()];
+            assert_eq!(Plain.at_least(&plainly, limit), vectors.at_least(&plainly, limit));
+            assert_eq!(Plain.at_most(&plainly, limit), vectors.at_most(&plainly, limit));
+            assert_eq!(Plain.largest(&plainly).to_bits(), vectors.largest(&plainly).to_bits());
+        }
+    }
+}
