@@ -134,10 +134,20 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
     #[inline(always)]
     fn begins_with_the_best(&mut self, vectors: impl Vectors) -> bool {
         let Some(row) = self.index.end_of_prices(self.verdict.probe) else { return false };
-        self.verdict.consider(self.index, row / LANES, row % LANES, f32::MIN);
+        let (block, lane) = (row / LANES, row % LANES);
+        self.verdict.consider(self.index, block, lane, f32::MIN);
+        if self.verdict.best.is_none() {
+            return false;
+        }
         let mut summaries = 0..self.index.summaries.len();
-        self.verdict.best.is_some()
-            && summaries.all(|number| self.may_charge_better(number, vectors).is_empty())
+        let enough = summaries.all(|number| self.may_charge_better(number, vectors).is_empty());
+        if !enough {
+            // Its key was not needed until now: it keeps all those out that only have one better rate.
+            let mut keys: Lane = [0.0; LANES];
+            self.index.columns.keys(block, self.verdict.probe, vectors, &mut keys);
+            self.verdict.raise_floor(keys[lane]);
+        }
+        enough
     }
 
     #[inline(always)]
@@ -219,6 +229,10 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Search<'a, '_, K, J
 impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Verdict<'_, K, J> {
     // Approximate by purpose: the floor only prunes.
     #[allow(clippy::float_arithmetic)]
+    fn raise_floor(&mut self, key: f32) {
+        self.floor = self.floor.max(key - self.probe.margin(key));
+    }
+
     fn consider(&mut self, index: &'a Index, block: usize, lane: usize, key: f32) {
         let Some(row) = index.row(block, lane) else {
             return;
@@ -228,7 +242,7 @@ impl<'a, K: Ord, J: FnMut(&'a Row, Option<&K>) -> Option<K>> Verdict<'_, K, J> {
         };
         if self.best.as_ref().is_none_or(|best| *best < verdict) {
             self.best = Some(verdict);
-            self.floor = self.floor.max(key - self.probe.margin(key));
+            self.raise_floor(key);
             if self.probe.compares_rates() {
                 self.rates = index.columns.exact_rates(block * LANES + lane);
             }

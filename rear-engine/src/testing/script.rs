@@ -76,7 +76,7 @@ pub enum Op {
     Retire {
         /// How many at once.
         limit: u8,
-        /// Odd: a day later.
+        /// A multiple of eight: a day later.
         days: u8,
     },
     /// A cluster that is to be forgotten is cleared.

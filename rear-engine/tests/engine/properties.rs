@@ -43,20 +43,21 @@ fn every_planted_fault_is_noticed() {
 
 #[test]
 fn histories_reach_what_they_are_meant_to_test() {
-    let (mut granted, mut active, mut ended, mut overcommitted) = (0, 0, 0, 0);
+    let (mut granted, mut active, mut ended, mut forgotten, mut overcommitted) = (0, 0, 0, 0, 0);
     for seed in 1..=60 {
         let mut world = World::new(None);
         world.run(&parse(&noise(seed, OP_LENGTH * 150))).unwrap();
         let phase = |name: &str| {
             world.fleet.reservations().filter(|kept| kept.phase.name() == name).count()
         };
-        granted += world.fleet.reservations().count();
+        granted += world.granted();
+        forgotten += world.granted() - world.fleet.reservations().count();
         active += phase("Active");
         ended += phase("Released") + phase("Failed");
         overcommitted += world.fleet.clusters().filter(|kept| kept.is_overcommitted()).count();
     }
     assert!(
-        granted > 300 && active > 10 && ended > 100 && overcommitted > 10,
-        "granted {granted}, active {active}, ended {ended}, overcommitted {overcommitted}"
+        granted > 300 && active > 10 && ended > 100 && forgotten > 50 && overcommitted > 10,
+        "granted {granted}, active {active}, ended {ended}, forgotten {forgotten}, overcommitted {overcommitted}"
     );
 }

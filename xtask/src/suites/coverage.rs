@@ -50,8 +50,8 @@ fn behind_features(module: &str, text: &str) -> Vec<String> {
             gated = true;
         } else if !line.starts_with("#[") {
             let inner = line.strip_prefix("mod ").map(|rest| format!("{}::", name(rest)));
-            let test = line.strip_prefix("fn ").map(|rest| format!("{module}::{}", name(rest)));
-            found.extend(inner.or(test).filter(|_| gated));
+            let function = line.strip_prefix("fn ").map(|rest| format!("{module}::{}", name(rest)));
+            found.extend(inner.or(function).filter(|_| gated));
             gated = false;
         }
     }
@@ -83,8 +83,8 @@ fn every_test_behind_a_feature_is_in_a_suite() {
 /// Modules may only help others.
 fn has_tests(target: &Path, test: &str) -> bool {
     let Some(module) = test.strip_suffix("::") else { return true };
-    let text = fs::read_to_string(target.join(module).with_extension("rs")).unwrap();
-    text.contains("#[test]") || text.lines().any(|line| line.starts_with("mod "))
+    let code = fs::read_to_string(target.join(module).with_extension("rs")).unwrap();
+    code.contains("#[test]") || code.lines().any(|line| line.starts_with("mod "))
 }
 
 fn below(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {

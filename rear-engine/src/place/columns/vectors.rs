@@ -121,7 +121,9 @@ impl Vectors for Avx2 {
     }
 }
 
+// A test that is surprised should fail at once.
 #[cfg(all(test, target_arch = "x86_64"))]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::{Columns, LANES, Numbers};
     use super::*;
