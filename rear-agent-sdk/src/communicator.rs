@@ -133,13 +133,16 @@ pub struct Level {
     pub revision: Option<Position>,
     /// Promises by their ids of which the broker's word cannot be read: they may live, whether or not they are named.
     pub unreadable: Vec<String>,
+    /// The ledger was further when it was looked at before, in the same life of it: another one, or an older copy, has taken its
+    /// place. What is missing here may still be wanted.
+    pub fell_back: bool,
 }
 
 impl Level {
     /// A level, for transports of your own.
     #[must_use]
     pub fn new(instructions: Vec<Reservation>, revision: Option<Position>) -> Self {
-        Self { instructions, revision, unreadable: Vec::new() }
+        Self { instructions, revision, unreadable: Vec::new(), fell_back: false }
     }
 
     /// The same, where the broker's word on these promises cannot be read.

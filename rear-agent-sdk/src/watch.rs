@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
+use tracing::warn;
 
 use crate::communicator::{BrokerCommunicator, Level, Position, Role, Wait};
 use crate::error::Error;
@@ -14,6 +15,10 @@ const HOLD: Duration = Duration::from_secs(30);
 /// The pace of plain polling, as agents of the earlier system have it.
 const POLL_EVERY: Duration = Duration::from_secs(5);
 
+/// How long nothing is believed to have ended when a ledger fell back: time for an operator to bring back the right one, or to
+/// restore it as one should.
+const PATIENCE: Duration = Duration::from_mins(10);
+
 /// The instructions of one side, level after level.
 ///
 /// An error does not end it: [`next`](Self::next) may be asked again and goes on where it was.
@@ -21,6 +26,8 @@ pub struct Watch {
     communicator: Arc<dyn BrokerCommunicator>,
     role: Role,
     seen: Option<Seen>,
+    /// When the ledger was last found to be behind what was seen of it.
+    fell_back: Option<Instant>,
 }
 
 /// How the last answer came.
@@ -35,30 +42,40 @@ impl Watch {
     /// Watches one side. The first level comes at once.
     #[must_use]
     pub fn new(communicator: Arc<dyn BrokerCommunicator>, role: Role) -> Self {
-        Self { communicator, role, seen: None }
+        Self { communicator, role, seen: None, fell_back: None }
     }
 
     /// The next level: when there is news, and now and then when there is none.
     ///
     /// What is missing in a level has ended: so levels never go back, also where several brokers share a ledger and
-    /// one of them is behind.
+    /// one of them is behind. A broker that says that its ledger has never been so far is believed; for ten minutes its levels
+    /// [say so](Level::fell_back).
     pub async fn next(&mut self) -> Result<Level, Error> {
         loop {
             let level = match self.ask().await {
-                // What was seen is from before: the first level of the restored ledger comes at once.
-                Err(Error::Restored) if self.seen.is_some() => {
-                    self.seen = None;
-                    continue;
-                }
+                // What was seen is from before: the first level of the ledger that is there now comes at once.
+                Err(Error::Restored) if self.seen.is_some() => self.begin_anew().await?,
                 answer => answer?,
             };
             if !self.is_behind(&level) {
                 let seen = level.revision.map_or_else(|| Seen::Then(Instant::now()), Seen::At);
                 self.seen = Some(seen);
-                return Ok(level);
+                let fell_back = self.fell_back.is_some_and(|at| at.elapsed() < PATIENCE);
+                return Ok(Level { fell_back, ..level });
             }
             sleep(POLL_EVERY).await;
         }
+    }
+
+    async fn begin_anew(&mut self) -> Result<Level, Error> {
+        let level = self.communicator.instructions(self.role, None).await?;
+        if self.is_behind(&level) {
+            let role = self.role;
+            warn!(%role, "the broker's ledger is behind what it was: for ten minutes nothing is given back because of that");
+            self.fell_back = Some(Instant::now());
+        }
+        self.seen = None;
+        Ok(level)
     }
 
     fn is_behind(&self, level: &Level) -> bool {

@@ -133,7 +133,7 @@ impl Follower {
         };
         let mut steps = steps(&level.instructions, &kept);
         let may_live = |kept: &Reservation| {
-            self.recovery.may_live(kept) || level.unreadable.contains(&kept.id)
+            level.fell_back || self.recovery.may_live(kept) || level.unreadable.contains(&kept.id)
         };
         steps.retain(|step| !matches!(step, Step::GiveBack(kept) if may_live(kept)));
         let mut done = self.leave_what_is_newer(&mut steps, level, before).await;

@@ -154,18 +154,42 @@ async fn what_is_newer_than_the_last_level_is_not_given_back() {
     agent.stop().await.unwrap();
 }
 
+fn promise(id: &str) -> Reservation {
+    let text = format!(
+        r#"{{"id":"{id}","requesterID":"rome","targetClusterID":"paris",
+        "requestedResources":{{"cpu":"1","memory":"1Gi"}},"status":{{"phase":"Reserved"}}}}"#
+    );
+    serde_json::from_str(&text).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ledger_that_fell_back_takes_nothing_away_at_once_and_adds_what_is_new() {
+    let broker = Arc::new(Scripted::default());
+    let tell = |answer| broker.will(Answer::Instructions(Role::Requester, answer));
+    let level = |promises, number| {
+        Ok(Level::new(promises, Some(Position { incarnation: 1, number })))
+    };
+    let rome = Cluster::new("8", "16Gi");
+    let agent = rome.agent("rome", broker.clone());
+    tell(level(vec![promise("old")], 50));
+    rome.until(|memory| memory.keeps(Role::Requester, "old")).await;
+    tell(Err(Error::Restored));
+    tell(level(vec![promise("new")], 3));
+    rome.until(|memory| memory.kept.len() == 2).await;
+    assert_eq!(rome.with(|memory| memory.given_back.clone()), [""; 0]);
+    tokio::time::sleep(Duration::from_mins(11)).await;
+    for number in 4..7 {
+        tell(level(vec![promise("new")], number));
+    }
+    rome.until(|memory| memory.given_back == ["old"]).await;
+    agent.stop().await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_promise_on_which_the_brokers_word_cannot_be_read_is_not_given_back() {
     let broker = Arc::new(Scripted::default());
     let tell = |level| broker.will(Answer::Instructions(Role::Requester, Ok(level)));
     let at = |number| Some(Position { incarnation: 1, number });
-    let promise = |id: &str| -> Reservation {
-        let text = format!(
-            r#"{{"id":"{id}","requesterID":"rome","targetClusterID":"paris",
-            "requestedResources":{{"cpu":"1","memory":"1Gi"}},"status":{{"phase":"Reserved"}}}}"#
-        );
-        serde_json::from_str(&text).unwrap()
-    };
     let rome = Cluster::new("8", "16Gi");
     let agent = rome.agent("rome", broker.clone());
     tell(Level::new(vec![promise("ended"), promise("unclear")], at(1)));

@@ -147,6 +147,26 @@ async fn what_is_older_than_what_was_seen_is_not_passed_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_has_seen_more_of_a_ledger_than_there_is_gives_nothing_back_for_ten_minutes() {
+    let broker = Arc::new(Scripted::default());
+    let mut told = Watch::new(broker.clone(), Role::Provider);
+    let level = |number| {
+        let revision = Some(Position { incarnation: 1, number });
+        Answer::Instructions(Role::Provider, Ok(Level::new(Vec::new(), revision)))
+    };
+    let fell_back = || Answer::Instructions(Role::Provider, Err(Error::Restored));
+    for answer in [level(50), fell_back(), level(3), level(4), level(5)] {
+        broker.will(answer);
+    }
+    assert!(!told.next().await.unwrap().fell_back);
+    assert!(told.next().await.unwrap().fell_back);
+    sleep(Duration::from_mins(9)).await;
+    assert!(told.next().await.unwrap().fell_back, "also what comes later");
+    sleep(Duration::from_mins(2)).await;
+    assert!(!told.next().await.unwrap().fell_back, "whoever operates it has had time");
+}
+
+#[tokio::test(start_paused = true)]
 async fn whoever_has_seen_a_ledger_that_was_restored_since_gets_its_first_level() {
     let broker = Arc::new(Scripted::default());
     let mut told = Watch::new(broker.clone(), Role::Provider);
