@@ -166,9 +166,8 @@ fn promise(id: &str) -> Reservation {
 async fn a_ledger_that_fell_back_takes_nothing_away_at_once_and_adds_what_is_new() {
     let broker = Arc::new(Scripted::default());
     let tell = |answer| broker.will(Answer::Instructions(Role::Requester, answer));
-    let level = |promises, number| {
-        Ok(Level::new(promises, Some(Position { incarnation: 1, number })))
-    };
+    let level =
+        |promises, number| Ok(Level::new(promises, Some(Position { incarnation: 1, number })));
     let rome = Cluster::new("8", "16Gi");
     let agent = rome.agent("rome", broker.clone());
     tell(level(vec![promise("old")], 50));

@@ -11,7 +11,7 @@ use crate::dev::{self, Wanted};
 /// Its flags.
 #[derive(Debug, Args)]
 pub struct Dev {
-    /// How many clusters are simulated
+    /// How many clusters are simulated: 2 to 1000
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u16).range(2..=1000))]
     clusters: u16,
     /// A directory that is kept; without it everything is gone in the end

@@ -76,7 +76,11 @@ fn the_certificates_are_what_openssl_expects() {
         assert!(text.contains(words), "{words} is not in {text}");
     }
     let text = operator.openssl(&["x509", "-noout", "-text", "-in", "data/ca/ca.crt"]).text;
-    assert!(text.contains("CA:TRUE, pathlen:0"), "{text}");
+    for words in ["NIST CURVE: P-256", "CA:TRUE, pathlen:0"] {
+        assert!(text.contains(words), "{words} is not in {text}");
+    }
+    let text = operator.openssl(&["x509", "-noout", "-text", "-in", "data/tls/tls.crt"]).text;
+    assert!(text.contains("NIST CURVE: P-256"), "{text}");
 }
 
 #[test]

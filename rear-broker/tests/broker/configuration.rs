@@ -100,6 +100,15 @@ fn line(key: &Key, value: &str) -> String {
 }
 
 #[test]
+fn only_what_tells_nothing_listens_beyond_this_machine_by_itself() {
+    let config = read(&[], &[DATA], None).unwrap().config;
+    let at = |text: &str| Some(text.parse().unwrap());
+    assert_eq!(config.metrics_bind_address.0, at("[::]:8080"));
+    assert_eq!(config.health_probe_bind_address.0, at("[::]:8081"));
+    assert_eq!(config.operations_bind_address.0, at("127.0.0.1:8082"));
+}
+
+#[test]
 fn every_key_means_the_same_by_flag_environment_and_file() {
     let place = Place::new();
     let defaults = read(&[], &[DATA], None).unwrap().config;

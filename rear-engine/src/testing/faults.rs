@@ -13,13 +13,13 @@ use crate::time::Timestamp;
 pub enum Fault {
     /// Invariant 1: a ledger row is one millicore too high.
     LedgerOffByOne,
-    /// Invariant 1: a grant does not reach the ledger.
+    /// Invariant 4, the reverse of an ending: a grant does not reach the ledger.
     GrantWithoutLedger,
     /// Invariant 2: a refused request is granted on a cluster that lacks the room.
     GrantWithoutRoom,
     /// Invariant 4: an ending keeps its capacity.
     KeepCapacity,
-    /// Invariant 4: what has ended is ended again, and its capacity given back twice.
+    /// Invariant 5, before it is one of 4: what has ended is ended again, and its capacity given back twice.
     EndTwice,
     /// Invariant 4: everything live is treated as expired.
     ExpireEarly,
@@ -50,6 +50,20 @@ impl Fault {
         Self::AdvertiseAway,
         Self::ChooseAnother,
     ];
+
+    /// Of which invariant of DESIGN §6 the check must notice it; `None` where a better provider was there.
+    #[must_use]
+    pub const fn breaks(self) -> Option<u8> {
+        match self {
+            Self::LedgerOffByOne => Some(1),
+            Self::GrantWithoutRoom => Some(2),
+            Self::GrantWithoutLedger | Self::KeepCapacity | Self::ExpireEarly => Some(4),
+            Self::EndTwice | Self::FallBack => Some(5),
+            Self::ForgetKey => Some(6),
+            Self::AcceptOutdated | Self::AdvertiseAway => Some(7),
+            Self::ChooseAnother => None,
+        }
+    }
 
     pub(super) fn plant(
         self,
