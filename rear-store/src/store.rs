@@ -17,7 +17,7 @@ use crate::journal::{Compass, Journal, JournalError, Reader, Standing};
 use crate::meters::Meters;
 use crate::news::{News, Subscribers};
 use crate::position::{EventId, Position};
-use crate::refreshments::Refreshments;
+use crate::refreshments::{Refreshments, Word};
 use crate::settings::Settings;
 use crate::timekeeper::Alarm;
 use crate::view::{MAX_PAGE, Tally, View};
@@ -158,7 +158,7 @@ impl Store {
         let works = self.shared.health.borrow().failure.is_none();
         if works && view.refresh(&cluster, &advertisement, holding.as_deref()) {
             // Under the same lock, so that the writer finds the word that readers saw last.
-            self.shared.refreshments.put(cluster, advertisement);
+            self.shared.refreshments.put(Word { cluster, advertisement, at: view.now() });
             return Ok(());
         }
         Err(Command::Advertise { cluster, advertisement, holding })

@@ -14,6 +14,7 @@ mod parts;
 mod portion;
 mod reply;
 mod trimming;
+mod words;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};

@@ -12,6 +12,7 @@ use crate::chain::chain;
 use crate::journal::{Batch, JournalError};
 use crate::position::Position;
 use crate::records::meta::Meta;
+use crate::refreshments::Word;
 use crate::settings::Settings;
 use crate::shared::EntryError;
 use crate::steps::step;
@@ -36,7 +37,7 @@ pub(super) struct Draft {
     /// How to forget it, where it may come to nothing.
     pub(super) undo: Vec<Undo>,
     /// What was acknowledged before it was decided here: it must be decided again if this comes to nothing.
-    pub(super) acknowledged: Vec<Command>,
+    pub(super) acknowledged: Vec<Word>,
 }
 
 impl Draft {
@@ -143,13 +144,7 @@ impl Writer {
         let faded = [Command::Retire { limit }];
         // What time alone brings about, after what frees capacity and before what takes it.
         let due = [Command::Expire { limit }, Command::MarkStale { limit }];
-        for again in self.shared.clone().refreshments.take() {
-            if self.sharing.is_some() {
-                draft.acknowledged.push(again.clone());
-            }
-            // Refused is what a newer word has overtaken since: nothing is lost by that.
-            drop(self.decide(again, reading, draft));
-        }
+        self.take_in_words(reading, draft);
         self.decide_due(&faded, reading, draft);
         let mut rest = commands.into_iter().peekable();
         while let Some(ending) = rest.next_if(|next| turn(next) == Turn::Endings) {
@@ -192,7 +187,7 @@ impl Writer {
         self.fleet.next_due().is_some_and(|due| due <= now)
     }
 
-    fn decide(
+    pub(super) fn decide(
         &mut self,
         command: Command,
         reading: Reading,

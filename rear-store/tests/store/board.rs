@@ -57,6 +57,9 @@ fn reservations(batch: &Batch) -> usize {
 /// Decides, or loses, what is handed over.
 pub(crate) type HandOver = Box<dyn FnMut(&[&Command]) -> HandedOver + Send>;
 
+/// Whether a batch does not fit into an entry.
+pub(crate) type TooLarge = Box<dyn FnMut(&Batch) -> bool + Send>;
+
 /// What a test does to one store's way to the board, and what it sees of it.
 #[derive(Clone)]
 pub(crate) struct Strings(Arc<Mutex<Pulled>>);
@@ -74,6 +77,12 @@ pub(crate) struct Pulled {
     pub(crate) meanwhile: Option<Box<dyn FnOnce() + Send>>,
     /// More reservations than these do not fit into an entry.
     pub(crate) largest: Option<usize>,
+    /// What else does not fit into an entry.
+    pub(crate) too_large: Option<TooLarge>,
+    /// Nothing comes from the board, and nothing gets there.
+    pub(crate) cut_off: bool,
+    /// How often an entry was tried to be put.
+    pub(crate) tried: usize,
     /// All entries that are new come as one state.
     pub(crate) anew: bool,
     pub(crate) hand_over: Option<HandOver>,
@@ -87,6 +96,29 @@ pub(crate) struct Pulled {
     pub(crate) settled: bool,
     take_in: Option<TakeIn>,
     wake: Option<Wake>,
+}
+
+impl Pulled {
+    /// What a batch comes to before it gets to the board.
+    fn refuse(&mut self, batch: &Batch) -> Result<(), JournalError> {
+        self.tried += 1;
+        if let Some(failure) = self.commits.pop_front() {
+            return Err(failure);
+        }
+        let too_many = self.largest.is_some_and(|largest| reservations(batch) > largest);
+        let too_large = self.too_large.as_mut().is_some_and(|too_large| too_large(batch));
+        if too_many || too_large {
+            return Err(JournalError::TooLarge { bytes: 1 << 20 });
+        }
+        self.reach()
+    }
+
+    fn reach(&self) -> Result<(), JournalError> {
+        if self.cut_off {
+            return Err(JournalError::OutOfReach("no route".to_owned()));
+        }
+        Ok(())
+    }
 }
 
 impl Strings {
@@ -140,16 +172,7 @@ impl Journal for Seat {
         if let Some(meanwhile) = meanwhile {
             meanwhile();
         }
-        let (failure, largest) = {
-            let mut pulled = self.strings.pull();
-            (pulled.commits.pop_front(), pulled.largest)
-        };
-        if let Some(failure) = failure {
-            return Err(failure);
-        }
-        if largest.is_some_and(|largest| reservations(batch) > largest) {
-            return Err(JournalError::TooLarge { bytes: 1 << 20 });
-        }
+        self.strings.pull().refuse(batch)?;
         let mut places = self.board.0.lock().unwrap();
         if places.len() != self.applied {
             return Err(JournalError::Overtaken);
@@ -178,12 +201,15 @@ impl Journal for Seat {
     }
 
     fn follow(&mut self) -> Result<Followed, JournalError> {
-        let (failure, anew) = {
+        let (failure, anew, cut_off) = {
             let mut pulled = self.strings.pull();
-            (pulled.follows.pop_front(), pulled.anew)
+            (pulled.follows.pop_front(), pulled.anew, pulled.cut_off)
         };
         if let Some(failure) = failure {
             return Err(failure);
+        }
+        if cut_off {
+            return Ok(Followed::Nothing);
         }
         let mut followed = Followed::Nothing;
         while let Some(batch) = self.follow_next()? {
@@ -198,6 +224,7 @@ impl Journal for Seat {
     fn confirm(&mut self) -> Result<(), JournalError> {
         let mut pulled = self.strings.pull();
         pulled.confirmed += 1;
+        pulled.reach()?;
         match pulled.confirms.pop_front() {
             Some(failure) => Err(failure),
             None if self.board.places() != self.applied => Err(JournalError::Overtaken),

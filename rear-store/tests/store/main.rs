@@ -22,6 +22,7 @@ mod kills;
 mod linear;
 mod machines;
 mod migrations;
+mod outages;
 mod records;
 mod refreshments;
 mod sharing;
