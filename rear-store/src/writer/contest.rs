@@ -9,6 +9,7 @@ use rear_engine::{Command, Fleet, Subject};
 use super::batch::{Draft, Waiting, apart};
 use super::handover::Asked;
 use super::order::sort;
+use super::parts::WentBefore;
 use super::{Caller, Reply, Submission, Writer};
 use crate::chain::chain;
 use crate::journal::{Batch, Followed, JournalError};
@@ -80,6 +81,7 @@ impl Writer {
 
     fn decide_until_settled(&mut self, mut asked: Asked) -> Result<(), String> {
         let nothing_asked = asked.commands.is_empty();
+        let mut went = WentBefore::default();
         for _ in 0..MAX_LOSSES {
             if let Err(setback) = self.follow_others() {
                 return self.give_up(setback, asked.callers);
@@ -91,7 +93,8 @@ impl Writer {
                 return Ok(());
             }
             match self.attempt(&asked.commands) {
-                Ok(decided) => {
+                Ok(mut decided) => {
+                    went.complete(&asked.commands, &mut decided);
                     let waiting = asked.callers.into_iter().zip(decided);
                     let waiting =
                         waiting.map(|(caller, decided)| Waiting { reply: caller.reply, decided });
@@ -100,7 +103,11 @@ impl Writer {
                 }
                 Err(Setback::Overtaken) => self.shared.meters.lost(),
                 Err(Setback::TooLarge) if self.due > 1 && self.is_something_due() => self.due /= 2,
-                Err(Setback::TooLarge) => return self.halve(asked),
+                Err(Setback::TooLarge) => match self.make_smaller(&asked.commands, &mut went) {
+                    Ok(true) => {}
+                    Ok(false) => return self.halve(asked),
+                    Err(setback) => return self.give_up(setback, asked.callers),
+                },
                 Err(setback) => return self.give_up(setback, asked.callers),
             }
         }
@@ -209,39 +216,30 @@ impl Writer {
         silent > TICK.as_nanos() + jitter
     }
 
-    fn is_something_due(&mut self) -> bool {
+    pub(super) fn is_something_due(&mut self) -> bool {
         let now = self.timekeeper.read(self.clock.read()).now;
         self.more_is_due(now)
     }
 
-    /// Half of them fit, or one of them alone does not.
+    /// What is due is larger than an entry, or half of what was asked fits: what is asked alone was made smaller already.
     fn halve(&mut self, mut asked: Asked) -> Result<(), String> {
-        if asked.commands.is_empty() {
-            // Something that is due is larger than an entry: nobody can do more than wait for whoever ends it.
-            self.away = true;
-            return Ok(());
+        match asked.commands.len() {
+            0 => {
+                // Nobody can do more than wait for whoever ends it.
+                self.away = true;
+                Ok(())
+            }
+            1 => {
+                let why = "what was decided is too large for one entry of the journal".to_owned();
+                tell_all(asked.callers, &SubmitError::CutOff(why));
+                Ok(())
+            }
+            many => {
+                let later = asked.split_off(many / 2);
+                self.decide_until_settled(asked)?;
+                self.decide_until_settled(later)
+            }
         }
-        if asked.commands.len() < 2 {
-            let before = self.position;
-            // What is due may have taken its place: that first.
-            if self.is_something_due() {
-                self.decide_until_settled(Asked::default())?;
-            }
-            if self.position == before
-                && let Err(setback) = self.go_before(&asked.commands)
-            {
-                return self.give_up(setback, asked.callers);
-            }
-            if self.position != before {
-                return self.decide_until_settled(asked);
-            }
-            let why = "what was decided is too large for one entry of the journal".to_owned();
-            tell_all(asked.callers, &SubmitError::CutOff(why));
-            return Ok(());
-        }
-        let later = asked.split_off(asked.commands.len() / 2);
-        self.decide_until_settled(asked)?;
-        self.decide_until_settled(later)
     }
 
     fn give_up(&mut self, setback: Setback, callers: Vec<Caller>) -> Result<(), String> {

@@ -6,7 +6,7 @@ use std::sync::mpsc::{channel, sync_channel};
 
 use rear_engine::advertisement::{Holding, Order};
 use rear_engine::testing::{advertisement, ask, cluster, id, resources};
-use rear_engine::{Actor, Command, Refusal};
+use rear_engine::{Actor, Change, Command, Refusal};
 use rear_store::journal::{HandedOver, JournalError};
 use rear_store::shared::EntryError;
 use rear_store::{Answer, Position, Store, SubmitError};
@@ -186,6 +186,38 @@ fn a_cluster_with_more_promises_than_fit_into_an_entry_is_forgotten_in_several()
 }
 
 #[test]
+fn a_requester_without_a_record_is_forgotten_in_several_entries_too() {
+    let two = two();
+    for number in 1..=10 {
+        two.second.submit(reserve(number, "100m")).unwrap();
+    }
+    two.of_second.pull().largest = Some(3);
+    let by = Actor::Administrator("operator".parse().unwrap());
+    let forget = Command::Forget { cluster: cluster("r"), by };
+    two.second.submit(forget.clone()).unwrap();
+    assert_eq!(live(&two.second).1, 0);
+    let Err(SubmitError::Refused(why)) = two.second.submit(forget) else { panic!() };
+    assert!(matches!(why, Refusal::UnknownCluster(_)), "{why}");
+}
+
+#[test]
+fn what_cannot_be_made_smaller_is_not_tried_for_ever_because_time_passes() {
+    let two = two();
+    let hands = two.hands.clone();
+    // With each entry so much time passes that another one is due to tell it.
+    let mut tries = 0;
+    two.of_second.pull().too_large = Some(Box::new(move |batch| {
+        hands.pass(10);
+        tries += 1;
+        let forgotten = |change: &Change| matches!(change, Change::Forgotten(_));
+        tries < 100 && batch.changes.iter().any(forgotten)
+    }));
+    let by = Actor::Administrator("operator".parse().unwrap());
+    let forgotten = two.second.submit(Command::Forget { cluster: cluster("p"), by });
+    assert!(matches!(forgotten, Err(SubmitError::CutOff(_))), "{forgotten:?}");
+}
+
+#[test]
 fn a_cluster_that_holds_more_than_fits_into_an_entry_is_believed_in_several() {
     let (hands, board) = (Hands::start(), Board::default());
     let (store, strings) = board.restored(1000, &hands);
@@ -256,6 +288,25 @@ fn what_is_due_and_too_much_for_one_entry_becomes_several_and_hides_no_room() {
     assert_eq!(live(&two.second).1, 1);
     let entries = &two.board.reservations()[before..];
     assert_eq!(entries.iter().sum::<usize>(), 11, "each once: {entries:?}");
+}
+
+#[test]
+fn what_is_due_goes_before_a_command_that_is_too_large_in_as_few_entries_as_it_fits_into() {
+    let two = two();
+    for number in 1..=50 {
+        two.second.submit(reserve(1000 + number, "1m")).unwrap();
+    }
+    for number in 1..=600 {
+        two.second.submit(reserve_for(number, "1m", 60)).unwrap();
+    }
+    let (places, tried) = (two.board.places(), two.of_second.pull().tried);
+    two.of_second.pull().largest = Some(20);
+    two.hands.pass(61);
+    let by = Actor::Administrator("operator".parse().unwrap());
+    two.second.submit(Command::Forget { cluster: cluster("p"), by }).unwrap();
+    assert_eq!(live(&two.second).1, 0);
+    let (places, tried) = (two.board.places() - places, two.of_second.pull().tried - tried);
+    assert!(tried < 200, "{tried} tries for {places} entries");
 }
 
 #[test]
