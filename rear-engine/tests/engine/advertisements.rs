@@ -1,8 +1,11 @@
 //! What replaces what, what is written, and what an advertisement may not do.
 
-use rear_engine::advertisement::Order;
+use rear_engine::advertisement::{Holding, Order};
 use rear_engine::testing::{advertisement, ask, cluster, cost, labels, resources};
-use rear_engine::{Advertisement, Change, Command, Duration, Happening, Refusal, Timestamp};
+use rear_engine::{
+    Advertisement, Change, Command, Duration, Fleet, Happening, Policy, Refusal, Timestamp,
+    refreshment,
+};
 
 use super::stage::{Stage, happened, start};
 
@@ -78,6 +81,35 @@ fn the_same_again_need_not_survive_a_restart_each_time() {
     // Freshness counts from the last one, durable or not.
     stage.pass("9m59s");
     stage.reserve(ask("r", resources("1", "1Gi")));
+}
+
+/// What is acknowledged without a decision is what the decision would have been.
+#[test]
+fn a_refreshment_is_what_would_be_decided_if_that_need_not_survive() {
+    let mut stage = Stage::new();
+    let id = cluster("a");
+    let looked_at = |stage: &Stage, told: &Advertisement, holding: Option<&[Holding]>| {
+        refreshment(&stage.fleet, &id, told, holding, stage.now)
+    };
+    assert_eq!(looked_at(&stage, &told_at(0), None), None, "a cluster that is not known");
+    stage.advertise("a", counted(1, 5)).unwrap();
+    assert_eq!(looked_at(&stage, &counted(1, 4), None), None, "older than what is kept");
+    assert_eq!(looked_at(&stage, &counted(2, 0), None), None, "an agent that restarted");
+    let mut other = counted(1, 6);
+    other.allocated = resources("1", "1Gi");
+    assert_eq!(looked_at(&stage, &other, None), None, "something new");
+    // What is held is asked for only after a restore.
+    for holding in [None, Some(&[][..])] {
+        let change = looked_at(&stage, &counted(1, 6), holding);
+        let decided = stage.advertise("a", counted(1, 6)).unwrap();
+        assert_eq!(change.as_ref(), decided.changes.first());
+    }
+    stage.pass("2m");
+    assert_eq!(looked_at(&stage, &counted(1, 7), None), None, "it is time to write it down");
+    let mut restored = Stage::on(Fleet::restored(Policy::default(), 2, 1));
+    restored.advertise("a", counted(1, 5)).unwrap();
+    assert_eq!(looked_at(&restored, &counted(1, 6), Some(&[])), None, "what it holds counts");
+    assert!(looked_at(&restored, &counted(1, 6), None).is_some());
 }
 
 #[test]
