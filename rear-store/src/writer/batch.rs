@@ -3,7 +3,9 @@
 use std::sync::PoisonError;
 
 use rear_engine::fleet::Undo;
-use rear_engine::{Command, Decision, Duration, Fleet, Refusal, Subject, Timestamp, decide};
+use rear_engine::{
+    Command, Decision, Duration, Fleet, Refusal, Reservation, Subject, Timestamp, decide,
+};
 
 use super::order::{Turn, sort, turn};
 use super::trimming::Trimming;
@@ -23,15 +25,18 @@ use crate::view::View;
 /// Someone who is answered once the batch is durable: also a refusal may rest on what is decided in it.
 pub(super) struct Waiting {
     pub(super) reply: Reply,
-    pub(super) decided: Result<Subject, SubmitError>,
+    pub(super) decided: Outcome,
 }
+
+/// The reservation as a command left it, if it was about one: what comes later in its batch may end that.
+pub(super) type Outcome = Result<Option<Reservation>, SubmitError>;
 
 /// A batch that is being decided.
 pub(super) struct Draft {
     pub(super) batch: Batch,
     pub(super) durable: bool,
     /// What was decided about each command, in order.
-    pub(super) decided: Vec<Result<Subject, SubmitError>>,
+    pub(super) decided: Vec<Outcome>,
     /// Why nothing more can be decided.
     pub(super) failure: Option<String>,
     /// How to forget it, where it may come to nothing.
@@ -68,10 +73,10 @@ impl Writer {
         let mut waiting = Vec::with_capacity(submissions.len());
         for (settings, reply) in reconfigured {
             self.reconfigure(*settings);
-            waiting.push(Waiting { reply, decided: Ok(Subject::Fleet) });
+            waiting.push(Waiting { reply, decided: Ok(None) });
         }
         let confirmed = confirmed.into_iter();
-        waiting.extend(confirmed.map(|reply| Waiting { reply, decided: Ok(Subject::Fleet) }));
+        waiting.extend(confirmed.map(|reply| Waiting { reply, decided: Ok(None) }));
         sort(&mut submissions, &self.settings.priorities);
         let (commands, callers) = apart(submissions);
         self.decide_all(commands, reading, &mut draft);
@@ -192,9 +197,9 @@ impl Writer {
         command: Command,
         reading: Reading,
         draft: &mut Draft,
-    ) -> Result<Subject, SubmitError> {
+    ) -> Outcome {
         if draft.failure.is_some() {
-            return Ok(Subject::Fleet);
+            return Ok(None);
         }
         if let Some(alarm) = reading.alarm
             && turn(&command) == Turn::Grants
@@ -204,7 +209,7 @@ impl Writer {
         let decision = decide(&self.fleet, command, reading.now)?;
         let subject = decision.subject.clone();
         self.accept(decision, draft);
-        Ok(subject)
+        Ok(self.reservation_of(&subject))
     }
 
     /// By the broker's time; not while the clock is in doubt.
@@ -287,17 +292,20 @@ impl Writer {
         for Waiting { reply, decided } in waiting {
             reply.tell(match outcome {
                 Err(why) => Err(SubmitError::NotDurable(why.clone())),
-                Ok(()) => decided.map(|subject| self.answer_about(&subject)),
+                Ok(()) => decided.map(|reservation| self.answer_with(reservation)),
             });
         }
     }
 
-    pub(super) fn answer_about(&self, subject: &Subject) -> Answer {
-        let reservation = match subject {
+    pub(super) fn answer_with(&self, reservation: Option<Reservation>) -> Answer {
+        Answer { position: self.position, reservation }
+    }
+
+    fn reservation_of(&self, subject: &Subject) -> Option<Reservation> {
+        match subject {
             Subject::Reservation(id) => self.fleet.reservation(*id).cloned(),
             Subject::Cluster(_) | Subject::Fleet => None,
-        };
-        Answer { position: self.position, reservation }
+        }
     }
 
     /// What was decided and did not become durable must be forgotten: memory is built again from the
@@ -340,7 +348,7 @@ impl Writer {
     }
 }
 
-fn is_lack_of_room(decided: &Result<Subject, SubmitError>) -> bool {
+fn is_lack_of_room(decided: &Outcome) -> bool {
     matches!(decided, Err(SubmitError::Refused(Refusal::NoRoom(_))))
 }
 

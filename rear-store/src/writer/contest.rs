@@ -4,9 +4,9 @@
 //! proves that by winning it; one that has nothing to write asks.
 
 use rear_engine::fleet::Undo;
-use rear_engine::{Command, Fleet, Subject};
+use rear_engine::{Command, Fleet};
 
-use super::batch::{Draft, Waiting, apart};
+use super::batch::{Draft, Outcome, Waiting, apart};
 use super::handover::Asked;
 use super::order::sort;
 use super::parts::WentBefore;
@@ -66,13 +66,13 @@ impl Writer {
     ) -> Result<(), String> {
         for (settings, reply) in reconfigured {
             self.reconfigure(*settings);
-            reply.tell(Ok(self.answer_about(&Subject::Fleet)));
+            reply.tell(Ok(self.answer_with(None)));
         }
         if !confirmed.is_empty() {
             self.look_at_the_clock(true);
         }
         for reply in confirmed {
-            reply.tell(Ok(self.answer_about(&Subject::Fleet)));
+            reply.tell(Ok(self.answer_with(None)));
         }
         sort(&mut submissions, &self.settings.priorities);
         let (commands, callers) = apart(submissions);
@@ -116,10 +116,7 @@ impl Writer {
     }
 
     /// One try against what was followed: what was decided is durable, or forgotten.
-    pub(super) fn attempt(
-        &mut self,
-        commands: &[Command],
-    ) -> Result<Vec<Result<Subject, SubmitError>>, Setback> {
+    pub(super) fn attempt(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, Setback> {
         self.last_decided = self.clock.read().monotonic;
         if !self.journal.has_company() {
             self.timekeeper.left_alone();
@@ -274,10 +271,10 @@ impl Writer {
 }
 
 /// Signs of life and advertisements that say the same again are true whatever others did.
-fn rests_on_the_state(decided: &Result<Subject, SubmitError>) -> bool {
+fn rests_on_the_state(decided: &Outcome) -> bool {
     match decided {
-        Ok(Subject::Reservation(_)) | Err(SubmitError::Refused(_)) => true,
-        Ok(Subject::Cluster(_) | Subject::Fleet) | Err(_) => false,
+        Ok(Some(_)) | Err(SubmitError::Refused(_)) => true,
+        Ok(None) | Err(_) => false,
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rear_engine::{Command, Duration, ReservationId, Subject};
+use rear_engine::{Command, Duration, ReservationId};
 
 use super::batch::Waiting;
 use super::contest::{Setback, tell_all};
@@ -187,7 +187,7 @@ impl Writer {
         let settled = settled.callers.into_iter().zip(outcomes.into_values());
         let waiting = settled.map(|(Caller { reply, .. }, id)| Waiting {
             reply,
-            decided: Ok(Subject::Reservation(id)),
+            decided: Ok(self.fleet.reservation(id).cloned()),
         });
         self.answer(waiting.collect(), &Ok(()));
         followed
@@ -206,7 +206,7 @@ impl Writer {
         });
         let ids: Vec<_> = there.commands.iter().filter_map(reserved).collect();
         let waiting = there.callers.into_iter().zip(ids).map(|(Caller { reply, .. }, id)| {
-            Waiting { reply, decided: Ok(Subject::Reservation(id)) }
+            Waiting { reply, decided: Ok(self.fleet.reservation(id).cloned()) }
         });
         self.answer(waiting.collect(), &Ok(()));
     }

@@ -1,9 +1,10 @@
 //! What is too much for one entry, though it is one command: what is due beside it, and then most of it, go before, in entries of
 //! their own.
 
-use rear_engine::{ClusterId, Command, Refusal, Subject, decide};
+use rear_engine::{ClusterId, Command, Refusal, decide};
 
 use super::Writer;
+use super::batch::Outcome;
 use super::contest::{MAX_LOSSES, Setback};
 use crate::store::SubmitError;
 
@@ -23,19 +24,15 @@ pub(super) struct WentBefore {
 
 impl WentBefore {
     /// Where all that a command does went before, nothing may be known of its cluster any more: it is done all the same.
-    pub(super) fn complete(
-        self,
-        commands: &[Command],
-        decided: &mut [Result<Subject, SubmitError>],
-    ) {
+    pub(super) fn complete(self, commands: &[Command], decided: &mut [Outcome]) {
         let ([Command::Forget { cluster, .. }], [decided]) = (commands, decided) else { return };
         if self.parts > 0 && is_unknown(decided, cluster) {
-            *decided = Ok(Subject::Cluster(cluster.clone()));
+            *decided = Ok(None);
         }
     }
 }
 
-fn is_unknown(decided: &Result<Subject, SubmitError>, cluster: &ClusterId) -> bool {
+fn is_unknown(decided: &Outcome, cluster: &ClusterId) -> bool {
     matches!(decided, Err(SubmitError::Refused(Refusal::UnknownCluster(of))) if of == cluster)
 }
 

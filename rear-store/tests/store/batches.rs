@@ -1,10 +1,11 @@
 //! How much goes into one batch: all that waits, up to a number of bytes.
 
+use std::sync::mpsc;
 use std::thread;
 
 use rear_engine::advertisement::{Consumed, Holding, MAX_CONSUMERS};
 use rear_engine::testing::{advertisement, ask, cluster, id, resources};
-use rear_engine::{Command, Resources};
+use rear_engine::{Actor, Command, Duration, Resources};
 
 use super::stage::{Hands, Watched, reserve, start};
 
@@ -35,6 +36,39 @@ fn advertise(name: &str, hands: &Hands, consumers: usize, held: u128) -> Command
     let promise = |number| Holding { reservation: id(number), ask: ask.clone(), expires_at: None };
     let holding = (held > 0).then(|| (1..=held).map(promise).collect());
     Command::Advertise { cluster: cluster(name), advertisement: Box::new(told), holding }
+}
+
+#[test]
+fn each_of_those_who_are_committed_together_is_told_what_it_has_brought_about() {
+    let (hands, (journal, open)) = (Hands::start(), Watched::gated());
+    let store = start(journal.clone(), &hands);
+    let (tell, told) = mpsc::channel();
+    let submit = |command| {
+        let tell = tell.clone();
+        store.submit_with(command, move |outcome| tell.send(outcome.unwrap().reservation).unwrap());
+    };
+    for command in [advertise("p", &hands, 0, 0), reserve(1, "1m")] {
+        open.send(()).unwrap();
+        submit(command);
+        told.recv().unwrap();
+    }
+    submit(reserve(2, "1m"));
+    while journal.commits() < 3 {
+        thread::yield_now();
+    }
+    let by = Actor::Cluster(cluster("r"));
+    let until = hands.now().plus(Duration::from_seconds(3600));
+    submit(Command::Activate { id: id(1), by: by.clone() });
+    submit(Command::Renew { id: id(1), until, by: by.clone() });
+    submit(Command::Release { id: id(1), by });
+    for _ in 0..2 {
+        open.send(()).unwrap();
+    }
+    let left: Vec<_> = (0..4).map(|_| told.recv().unwrap().unwrap()).skip(1).collect();
+    let phases: Vec<_> = left.iter().map(|left| left.phase.name()).collect();
+    assert_eq!(phases, ["Active", "Active", "Released"]);
+    assert_eq!([left[0].expires_at, left[1].expires_at], [None, Some(until)]);
+    assert_eq!(journal.commits(), 4, "all three in one");
 }
 
 #[test]
