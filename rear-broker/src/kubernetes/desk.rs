@@ -11,6 +11,7 @@ use rear_api::resources::{ClusterAdvertisement, ClusterAdvertisementSpec, Mark, 
 use rear_engine::{ClusterId, ReservationId};
 use rear_store::{SubmitError, View};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::advertisement::{Answered, Hearing, cluster_of};
 use super::queue::{Key, Queue};
@@ -33,6 +34,8 @@ pub(super) struct Desk {
     pub(super) client: Client,
     pub(super) broker: Arc<Broker>,
     pub(super) ledger: u128,
+    /// When this broker began to serve.
+    pub(super) since: Instant,
     mirror: Mutex<Mirror>,
     queue: Mutex<Queue>,
     pub(super) woken: Notify,
@@ -71,6 +74,7 @@ impl Desk {
             client,
             broker,
             ledger,
+            since: Instant::now(),
             mirror: Mutex::new(mirror),
             queue: Mutex::default(),
             woken: Notify::new(),

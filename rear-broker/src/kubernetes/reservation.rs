@@ -7,6 +7,8 @@ mod status;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use kube::Api;
 use kube::api::ListParams;
 use kube::core::DeserializeGuard;
@@ -26,11 +28,15 @@ use super::steps::step;
 use crate::freshness::catch_up;
 use decide::{Next, Write, decide};
 pub(super) use seen::{
-    Answer, Answers, Seen, Sighting, Wish, id_of, id_of_wish, was_made_as_resource,
+    Answer, Answers, Seen, Sighting, Wish, id_of, id_of_wish, is_awaited, was_made_as_resource,
 };
 
 /// A reservation has few wishes at once: more steps than this are a mistake.
 const MAX_STEPS: usize = 12;
+
+/// How long a provider that a restored ledger has never heard of may take to introduce itself, since this broker serves: as
+/// long as agents wait for it.
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// Brings the objects of a reservation to what the ledger says, and the ledger to what its sides want.
 pub(super) async fn reconcile(
@@ -117,14 +123,11 @@ fn observe(desk: &Desk, id: ReservationId) -> Seen {
     let fleet = view.fleet();
     let record = fleet.reservation(id).cloned();
     let home = |cluster| mirror.speakers.home(cluster).map(str::to_owned);
-    let named = objects.iter().filter_map(|seen| seen.object.status.as_ref());
-    let named = named.filter_map(|status| status.target_cluster_id.as_deref()?.parse().ok());
-    let mut providers = named.filter_map(|provider| fleet.cluster(&provider));
     Seen {
         id,
         requesters_home: record.as_ref().and_then(|record| home(record.requester())),
         providers_home: record.as_ref().and_then(|record| home(&record.provider)),
-        recovering: providers.any(|provider| fleet.is_recovering(provider.record())),
+        recovering: is_awaited(fleet, &objects, desk.since.elapsed() < PATIENCE),
         answers: desk.answers_of(id, &objects),
         mark: desk.mark(&view),
         now: view.now(),

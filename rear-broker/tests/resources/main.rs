@@ -24,6 +24,7 @@ mod pki;
 #[allow(dead_code, reason = "the tests of the HTTP API use more of it")]
 mod process;
 mod repairs;
+mod restores;
 mod rush;
 #[cfg(feature = "etcd-tests")]
 mod shared;

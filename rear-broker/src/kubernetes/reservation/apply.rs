@@ -53,7 +53,7 @@ pub(super) async fn say_pending(desk: &Desk, seen: &Seen, why: &str) -> Result<(
     }
     let original = seen.objects.iter().find(|seen| seen.kind() == Kind::Original);
     let Some(original) = original else { return Ok(()) };
-    let status = pending(seen, why, original.object.conditions());
+    let status = pending(seen, why, original.object.status.as_ref());
     match ready_to_write(seen, status, original.object.status.as_ref()) {
         Some(status) => write_status(desk, &original.place, &original.object, &status).await,
         None => Ok(()),

@@ -212,16 +212,18 @@ fn hold(sighting: &Sighting, record: &Reservation) -> Option<Write> {
     differs.then(|| Write::Hold { place: sighting.place.clone(), held, target })
 }
 
-/// A wish that the ledger does not know: not yet, not any more, or refused.
+/// A wish that the ledger does not know: not yet, not any more, or refused. While its provider may still remember it, it stays
+/// held also when it is deleted: else nobody would be left to give back what the ledger is about to learn of again.
 fn without_record(seen: &Seen) -> Next {
     let original = seen.objects.iter().find(|seen| seen.kind() == Kind::Original);
     let Some(original) = original else { return Next::Write(misplaced_all(seen)) };
-    let release = || original.object.is_held().then(|| unheld(original));
+    let may_go = !seen.recovering && original.object.is_held();
+    let release = || may_go.then(|| unheld(original));
     if original.is_deleted() {
         return Next::Write(misplaced_all(seen).into_iter().chain(release()).collect());
     }
+    let known = original.object.status.as_ref();
     let says = |status: ReservationStatus| {
-        let known = original.object.status.as_ref();
         let status = ready_to_write(seen, status, known);
         let write = status.map(|status| tell(original, status));
         Next::Write(misplaced_all(seen).into_iter().chain(write).chain(release()).collect())
@@ -241,7 +243,7 @@ fn without_record(seen: &Seen) -> Next {
     let requester = match original.speaker.requester(spec.requester_id.as_deref()) {
         Ok(requester) => requester,
         Err(why) if matches!(original.speaker, Speaker::Nobody(_)) => {
-            return says(pending(seen, &why, conditions));
+            return says(pending(seen, &why, known));
         }
         Err(why) => return says(failed(seen, &Wish::Reserve, &super::invalid(why), conditions)),
     };
@@ -257,7 +259,7 @@ fn without_record(seen: &Seen) -> Next {
     }
     if seen.recovering {
         let why = "the ledger was restored: its provider has not said yet what it holds";
-        return says(pending(seen, why, conditions));
+        return says(pending(seen, why, known));
     }
     let key = key_of(seen.id).parse().ok();
     let by = Actor::Cluster(requester);

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use kube::core::ObjectMeta;
 use rear_api::resources::names::{PROVIDERS_VIEW, REQUESTERS_VIEW, VIEW_LABEL};
 use rear_api::resources::{Mark, Reservation as Object, ReservationStatus};
-use rear_engine::{Reservation, ReservationId, Timestamp};
+use rear_engine::fleet::ClusterRecord;
+use rear_engine::{ClusterId, Fleet, Reservation, ReservationId, Timestamp};
 use serde_json::Value;
 
 use super::super::shelf::Place;
@@ -115,7 +116,29 @@ pub(crate) fn was_made_as_resource(record: &Reservation) -> bool {
     record.key.as_ref().is_some_and(|key| key.as_str() == key_of(record.id))
 }
 
+/// Whether a provider that these objects name may still remember the promise, and a restored ledger not: it has yet to say what
+/// it holds, or, as long as there is `patience`, the ledger has yet to hear of it (it joined after the backup).
+pub(crate) fn is_awaited(fleet: &Fleet, objects: &[Sighting], patience: bool) -> bool {
+    let named = objects.iter().flat_map(Sighting::named_providers);
+    named.filter_map(|name| name.parse::<ClusterId>().ok()).any(|provider| {
+        match fleet.cluster(&provider) {
+            Some(known) => fleet.is_recovering(known.record()),
+            None => patience && fleet.is_recovering(&ClusterRecord::new(provider)),
+        }
+    })
+}
+
 impl Sighting {
+    /// Who has promised it, as far as the object says: the broker has written so into its status, and into the spec before it
+    /// held it. In a spec that is not held it is only somebody's wish.
+    fn named_providers(&self) -> impl Iterator<Item = &str> {
+        let status = self.object.status.as_ref();
+        let told = status.and_then(|status| status.target_cluster_id.as_deref());
+        let is_granted = self.kind() == Kind::Original && self.object.is_held();
+        let chosen = self.object.spec.target_cluster_id.as_deref().filter(|_| is_granted);
+        told.into_iter().chain(chosen)
+    }
+
     pub(crate) fn kind(&self) -> Kind {
         kind_of(&self.object.metadata)
     }

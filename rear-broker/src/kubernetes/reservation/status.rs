@@ -94,13 +94,19 @@ pub(super) fn failed(
     }
 }
 
-/// Not answered yet.
-pub(super) fn pending(seen: &Seen, why: &str, known: &[Condition]) -> ReservationStatus {
-    let mut conditions = known.to_vec();
+/// Not answered yet. Whom it was promised by before a restore stays there: that is how it is known for whom it waits.
+pub(super) fn pending(
+    seen: &Seen,
+    why: &str,
+    known: Option<&ReservationStatus>,
+) -> ReservationStatus {
+    let mut conditions = known.map(|known| known.conditions.clone()).unwrap_or_default();
     set(seen, &mut conditions, READY, Truth::False, "Pending", why);
     ReservationStatus {
         phase: Some("Pending".to_owned()),
         message: Some(why.to_owned()),
+        target_cluster_id: known.and_then(|known| known.target_cluster_id.clone()),
+        reservation_id: known.and_then(|known| known.reservation_id.clone()),
         conditions,
         ..ReservationStatus::default()
     }

@@ -10,15 +10,18 @@ use rear_api::resources::names::{
 use rear_api::resources::{
     Condition, Mark, Reservation as Object, ReservationStatus, Truth, is_true,
 };
+use rear_engine::fleet::ClusterRecord;
 use rear_engine::reservation::{Ending, Pending, Release};
 use rear_engine::testing::{ask, cluster, resources};
-use rear_engine::{Command, Position, Reservation, ReservationId, Timestamp};
+use rear_engine::{
+    Change, Command, Fleet, Policy, Position, Reservation, ReservationId, Timestamp,
+};
 use serde_json::json;
 
 use super::super::shelf::Place;
 use super::super::speakers::Speaker;
 use super::decide::{Next, Write, decide};
-use super::seen::{Answer, Answers, Seen, Sighting, Wish, id_of, id_of_wish, key_of};
+use super::seen::{Answer, Answers, Seen, Sighting, Wish, id_of, id_of_wish, is_awaited, key_of};
 
 const UID: &str = "01930000-0000-4000-8000-00000000002a";
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -365,6 +368,81 @@ fn a_promise_that_its_provider_may_still_remember_is_not_asked_for_elsewhere() {
     seen.recovering = true;
     let [Write::Status { status, .. }] = &written(&seen)[..] else { panic!("it is asked for") };
     assert_eq!(status.phase.as_deref(), Some("Pending"));
+}
+
+/// What a ledger that was restored before the grant sees of Rome's wish, of which it knows nothing. Its fleet may know Paris.
+fn forgotten(knows_paris: bool) -> (Seen, Fleet) {
+    let mut before = seen(Some(granted()), vec![wish()]);
+    write_all(&mut before);
+    let mut fleet = Fleet::restored(Policy::default(), 2, 1);
+    if knows_paris {
+        let record = Box::new(ClusterRecord::new(cluster("paris")));
+        fleet.apply(Change::Cluster(record)).unwrap();
+    }
+    let position = Position { incarnation: 2, number: 1 };
+    let mark = Mark { position, ..before.mark };
+    (Seen { record: None, requesters_home: None, providers_home: None, mark, ..before }, fleet)
+}
+
+/// Looks as often as a broker does in a while, each time at what the objects say by then.
+fn look_twice(seen: &mut Seen, fleet: &Fleet, patience: bool) {
+    for _ in 0..2 {
+        seen.recovering = is_awaited(fleet, &seen.objects, patience);
+        write_all(seen);
+    }
+    seen.recovering = is_awaited(fleet, &seen.objects, patience);
+}
+
+#[test]
+fn a_forgotten_promise_is_waited_for_however_often_it_is_looked_at() {
+    for (knows_paris, copies) in [(true, 0), (true, 1), (false, 0), (false, 1)] {
+        let (mut seen, fleet) = forgotten(knows_paris);
+        // In a namespace that all share, there is no copy for the provider.
+        seen.objects.truncate(1 + copies);
+        look_twice(&mut seen, &fleet, true);
+        assert_eq!(written(&seen), [], "it is known: {knows_paris}");
+        assert_eq!(seen.objects.len(), 1 + copies, "the provider's copy stays");
+        let wish = &seen.objects[0].object;
+        assert!(wish.is_held());
+        let status = wish.status.clone().unwrap();
+        assert_eq!(status.phase.as_deref(), Some("Pending"));
+        assert_eq!(status.target_cluster_id.as_deref(), Some("paris"));
+        assert_eq!(status.reservation_id, Some(id().to_string()));
+    }
+}
+
+#[test]
+fn who_keeps_a_forgotten_promise_is_also_found_in_the_spec_of_what_is_held() {
+    let (mut seen, fleet) = forgotten(true);
+    seen.objects.truncate(1);
+    change(&mut seen.objects[0], |object| object.status = None);
+    look_twice(&mut seen, &fleet, true);
+    assert!(seen.recovering);
+    // A target that a user wishes for has promised nothing.
+    change(&mut seen.objects[0], |object| object.metadata.finalizers = None);
+    change(&mut seen.objects[0], |object| object.status = None);
+    assert!(!is_awaited(&fleet, &seen.objects, true));
+}
+
+#[test]
+fn a_forgotten_promise_whose_wish_is_deleted_is_given_back_once_its_provider_has_told_of_it() {
+    let (mut seen, fleet) = forgotten(true);
+    delete(&mut seen.objects[0]);
+    look_twice(&mut seen, &fleet, true);
+    assert!(seen.objects[0].object.is_held(), "else nobody is left to give it back");
+    seen.record = Some(Reservation { key: None, ..granted() });
+    assert!(matches!(submitted(&seen), Some(Command::Release { .. })));
+}
+
+#[test]
+fn a_provider_that_never_introduces_itself_is_not_waited_for_for_ever() {
+    let (mut seen, fleet) = forgotten(false);
+    look_twice(&mut seen, &fleet, true);
+    assert!(seen.recovering);
+    seen.recovering = is_awaited(&fleet, &seen.objects, false);
+    assert!(matches!(submitted(&seen), Some(Command::Reserve { .. })));
+    let never_restored = Fleet::new(Policy::default());
+    assert!(!is_awaited(&never_restored, &seen.objects, true));
 }
 
 #[test]
