@@ -1,10 +1,11 @@
 //! Says what the cluster has: on the schedule, when it has changed, and when a promise was put into effect.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rear_api::advertisement::AdvertisementRequest;
+use rear_api::advertisement::{AdvertisementRequest, HoldingBody};
 use rear_api::body::MAX_BODY_LENGTH;
 use rear_api::problem::Code;
 use tokio::sync::mpsc;
@@ -32,6 +33,7 @@ pub(super) struct Publisher {
     order: Order,
     /// What was published last.
     said: Option<(Snapshot, Vec<Reservation>)>,
+    unreadable: Unreadable,
 }
 
 /// Why it is time to look.
@@ -59,6 +61,7 @@ impl Publisher {
             wishes,
             order: Order::starting(0),
             said: None,
+            unreadable: Unreadable::default(),
         };
         while let Err(error) = publisher.begin().await {
             publisher.parts.collector.told(Err(&error));
@@ -167,7 +170,9 @@ impl Publisher {
 
     async fn tell(&mut self, (snapshot, kept): &(Snapshot, Vec<Reservation>)) -> Result<(), Error> {
         self.order.sequence += 1;
-        let told = fitting(snapshot.told(&self.parts.cluster, kept, self.order, now()));
+        let mut told = snapshot.told(&self.parts.cluster, kept, self.order, now());
+        told.holding = told.holding.map(|kept| self.unreadable.leave_out(kept));
+        let told = fitting(told);
         let answer = self.parts.communicator.publish(&told).await?;
         debug!(sequence = self.order.sequence, "published");
         self.still_ours(answer.advertisement.epoch.unwrap_or(0))
@@ -195,6 +200,29 @@ impl Publisher {
     }
 }
 
+/// What is kept and cannot be told: a broker would refuse the whole advertisement because of it. It is of another broker, or
+/// somebody has changed it by hand.
+#[derive(Default)]
+struct Unreadable(BTreeSet<String>);
+
+impl Unreadable {
+    /// The others. Each that is left out is named once.
+    fn leave_out(&mut self, mut kept: Vec<HoldingBody>) -> Vec<HoldingBody> {
+        let mut left_out = BTreeSet::new();
+        kept.retain(|promise| {
+            let Err(why) = promise.holding() else { return true };
+            let id = promise.reservation_id.clone();
+            if !self.0.contains(&id) {
+                warn!(id, error = %Chain(&why), "what is kept for it is not told: no broker could read it");
+            }
+            left_out.insert(id);
+            false
+        });
+        self.0 = left_out;
+        kept
+    }
+}
+
 /// What a broker accepts: one that keeps very many promises says what it has all the same, and leaves out which they are. Only a
 /// broker that was restored needs that.
 fn fitting(told: AdvertisementRequest) -> AdvertisementRequest {
@@ -216,8 +244,8 @@ mod tests {
     use super::*;
 
     fn keeping(many: usize) -> AdvertisementRequest {
-        let kept = rear_api::advertisement::HoldingBody {
-            reservation_id: "rsv-00000000-0000-0000-0000-000000000000".to_owned(),
+        let kept = HoldingBody {
+            reservation_id: "rsv-0123456789abcdef0123456789abcdef".to_owned(),
             requester_id: "rome".to_owned(),
             resources: ResourceList {
                 cpu: "1m".into(),
@@ -230,6 +258,26 @@ mod tests {
         let snapshot = Snapshot::default();
         let told = snapshot.told(&"paris".parse().unwrap(), &[], Order::starting(1), now());
         AdvertisementRequest { holding: Some(vec![kept; many]), ..told }
+    }
+
+    #[test]
+    fn one_promise_that_no_broker_can_read_is_left_out_and_the_others_are_told() {
+        type Change = fn(&mut HoldingBody);
+        let kept = keeping(3).holding.unwrap();
+        let of_another_broker: Change =
+            |kept| kept.reservation_id = "rsv-rome-1736000000000".to_owned();
+        let edited_end: Change = |kept| kept.expires_at = Some("tomorrow".to_owned());
+        let nothing: Change =
+            |kept| (kept.resources.cpu, kept.resources.memory) = ("0".into(), "0".into());
+        for change in [of_another_broker, edited_end, nothing] {
+            let mut unreadable = Unreadable::default();
+            let mut with_one = kept.clone();
+            change(&mut with_one[1]);
+            assert_eq!(unreadable.leave_out(with_one).len(), 2);
+            assert_eq!(unreadable.0.len(), 1, "it is remembered, and named no second time");
+            assert_eq!(unreadable.leave_out(kept.clone()).len(), 3);
+            assert!(unreadable.0.is_empty());
+        }
     }
 
     #[test]

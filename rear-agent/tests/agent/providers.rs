@@ -33,3 +33,27 @@ fn what_a_requesters_pods_use_already_is_not_reserved_a_second_time() {
     paris.until(OBJECT, ".spec.resources.allocated.cpu", "4");
     paris.until(OBJECT, ".spec.resources.available.cpu", "11");
 }
+
+#[test]
+fn a_promise_of_another_broker_that_ours_cannot_read_does_not_silence_its_provider() {
+    const OLD: &str = "rsv-rome-1736000000000";
+    let mut world = World::start();
+    let id = world.reserved("a", "requestedCPU: '2', requestedMemory: 4Gi");
+    world.paris.until(&provider(&id), ".status.enforced", "true");
+    world.of_paris.take().unwrap().kill();
+    // As an agent left it that kept promises of a broker of the earlier system.
+    let kept = format!(
+        "apiVersion: rear.fluidos.eu/v1alpha1\nkind: ProviderInstruction\n\
+         metadata: {{name: {OLD}-provider, namespace: rear-agent}}\n\
+         spec: {{reservationName: {OLD}, requesterClusterID: rome, requestedCPU: '1', requestedMemory: 1Gi}}\n"
+    );
+    let apply = ["apply", "--server-side", "--field-manager=rear-agent-promises", "-f", "-"];
+    world.paris.kubectl().run_with_input(&apply, &kept).unwrap();
+    world.of_paris = Some(Start::with(&world.paris, &world.broker, "paris").run());
+    // The broker was told what is kept, and knows nothing of this one.
+    world.paris.until_gone(&provider(OLD));
+    world.paris.until(OBJECT, ".status.published", "true");
+    world.paris.until(&provider(&id), ".status.enforced", "true");
+    let log = world.of_paris.as_ref().unwrap().log();
+    assert_eq!(log.matches("no broker could read it").count(), 1, "{log}");
+}

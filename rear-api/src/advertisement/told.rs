@@ -102,7 +102,20 @@ fn holdings(entries: Vec<HoldingBody>) -> Result<Vec<Holding>, Invalid> {
 }
 
 impl HoldingBody {
-    fn holding(&self) -> Result<Holding, Invalid> {
+    /// The promise that it is, or why a broker refuses the whole advertisement because of it.
+    ///
+    /// ```
+    /// use rear_api::advertisement::HoldingBody;
+    ///
+    /// let told = r#"{
+    ///     "reservationID": "rsv-rome-1736000000000", "requesterID": "rome",
+    ///     "resources": {"cpu": "1", "memory": "1Gi"}
+    /// }"#;
+    /// let of_another_broker: HoldingBody = serde_json::from_str(told)?;
+    /// assert_eq!(of_another_broker.holding().unwrap_err().path, "reservationID");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn holding(&self) -> Result<Holding, Invalid> {
         let requester = self.requester_id.parse().at("requesterID")?;
         let amounts = self.resources.resources().at("resources")?;
         // The terms that were asked for are gone with the ledger; only what is promised matters now.
