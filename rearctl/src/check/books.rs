@@ -1,7 +1,8 @@
 //! The broker's books against themselves: what it shows as reserved and available must follow from its reservations.
 //!
-//! The lists are read one after the other, page by page. If everything was read in one state, a contradiction is one;
-//! otherwise only what contradicts itself every time is told.
+//! The lists are read one after the other, page by page. If everything was read in one state, a contradiction is one. A busy
+//! broker is never read in one state: there, a contradiction is one if it is the same every time, and what contradicts itself
+//! otherwise each time has only moved while it was read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +18,9 @@ use super::Finding;
 use crate::output::printable;
 use crate::session::Session;
 
-/// How often the lists are read for a quiet moment.
-const ATTEMPTS: usize = 3;
+/// How often the lists are read for a quiet moment. Where much is promised and given back, two attempts may be wrong by the
+/// same by chance, so many hardly.
+const ATTEMPTS: usize = 4;
 
 /// A reservation whose end passed so long ago should have ended.
 const OVERDUE: i64 = 60 * 1_000_000_000;
@@ -29,6 +31,17 @@ const PAGE: Option<usize> = Some(1000);
 /// As many are named.
 const NAMED: usize = 5;
 
+/// By cluster: what is shown, and what would follow.
+type Contradictions = BTreeMap<String, Contradiction>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Contradiction {
+    shown: Resources,
+    follows: Resources,
+    /// It was another one before: the cluster changes while it is read.
+    moves: bool,
+}
+
 /// What the lists say together.
 #[derive(Default)]
 pub(super) struct Books {
@@ -36,8 +49,8 @@ pub(super) struct Books {
     promised: BTreeMap<String, BTreeMap<String, Resources>>,
     overdue: BTreeSet<String>,
     /// Clusters whose ledger, or whose rest, does not follow.
-    ledger: BTreeSet<String>,
-    rest: BTreeSet<String>,
+    ledger: Contradictions,
+    rest: Contradictions,
     revisions: BTreeSet<Position>,
     reservations: usize,
 }
@@ -109,16 +122,15 @@ impl Books {
         }
         let shown = &cluster.resources;
         let reserved = shown.reserved.as_ref().map(amounts).transpose()?;
-        if reserved.is_some_and(|reserved| reserved != total) {
-            self.ledger.insert(cluster.cluster_id.clone());
-        }
+        let name = &cluster.cluster_id;
+        let differs = reserved.and_then(|reserved| Contradiction::between(reserved, total));
+        self.ledger.extend(differs.map(|differs| (name.clone(), differs)));
         let mut rest = amounts(&shown.allocatable)?.saturating_sub(amounts(&shown.allocated)?);
         for (requester, amount) in &promised {
             rest = rest.saturating_sub(amount.saturating_sub(consumed(cluster, requester)?));
         }
-        if rest != amounts(&shown.available)? {
-            self.rest.insert(cluster.cluster_id.clone());
-        }
+        let differs = Contradiction::between(amounts(&shown.available)?, rest);
+        self.rest.extend(differs.map(|differs| (name.clone(), differs)));
         Ok(())
     }
 
@@ -132,47 +144,91 @@ impl Books {
 
     /// What is wrong in both.
     fn also_in(mut self, other: &Self) -> Self {
-        self.ledger.retain(|name| other.ledger.contains(name));
-        self.rest.retain(|name| other.rest.contains(name));
+        self.ledger = in_both(&self.ledger, &other.ledger);
+        self.rest = in_both(&self.rest, &other.rest);
         self.overdue.retain(|name| other.overdue.contains(name));
         self
     }
 
     fn findings(&self) -> Vec<Finding> {
-        const VERIFY: &str = "Stop the broker, run `rear-broker verify --data DIR`, and restore a snapshot if it has findings.";
-        let judged = [
-            (
-                "ledger",
-                &self.ledger,
-                format!("what is reserved is the sum of {} live reservations", self.reservations),
-                "what is shown as reserved is not the sum of the live reservations",
-                VERIFY,
-            ),
-            (
-                "available",
-                &self.rest,
-                "what is available follows from what is used and promised".to_owned(),
-                "what is shown as available does not follow from what is used and promised",
-                VERIFY,
-            ),
-            (
-                "expiry",
-                &self.overdue,
-                "nothing is alive after its end".to_owned(),
-                "alive although the end has passed",
-                "Look at the broker's log and clock: nothing expires while its clock is not believed.",
-            ),
-        ];
-        let finding =
-            |(check, wrong, good, bad, remedy): (_, &BTreeSet<String>, String, &str, &str)| {
-                if wrong.is_empty() {
-                    Finding::good(check, good)
-                } else {
-                    Finding::trouble(check, format!("{}: {bad}", named(wrong)), remedy)
-                }
-            };
-        judged.into_iter().map(finding).collect()
+        let sum = format!("what is reserved is the sum of {} live reservations", self.reservations);
+        let ledger = Claim {
+            check: "ledger",
+            good: &sum,
+            bad: "what is shown as reserved is not the sum of the live reservations",
+        };
+        let rest = Claim {
+            check: "available",
+            good: "what is available follows from what is used and promised",
+            bad: "what is shown as available does not follow from what is used and promised",
+        };
+        vec![ledger.judged(&self.ledger), rest.judged(&self.rest), self.expiry()]
     }
+
+    fn expiry(&self) -> Finding {
+        const REMEDY: &str =
+            "Look at the broker's log and clock: nothing expires while its clock is not believed.";
+        if self.overdue.is_empty() {
+            return Finding::good("expiry", "nothing is alive after its end");
+        }
+        let found = format!("{}: alive although the end has passed", named(&self.overdue));
+        Finding::trouble("expiry", found, REMEDY)
+    }
+}
+
+/// What should be so of every cluster.
+struct Claim<'a> {
+    check: &'static str,
+    good: &'a str,
+    bad: &'a str,
+}
+
+impl Claim<'_> {
+    fn judged(&self, found: &Contradictions) -> Finding {
+        const VERIFY: &str = "Stop the broker, run `rear-broker verify --data DIR`, and restore a snapshot if it has findings.";
+        const LATER: &str =
+            "Nothing needs to be wrong: check again when less is reserved and released.";
+        let names = |moves: bool| -> BTreeSet<String> {
+            let such = found.iter().filter(|(_, it)| it.moves == moves);
+            such.map(|(name, _)| name.clone()).collect()
+        };
+        let (standing, moving) = (names(false), names(true));
+        if !standing.is_empty() {
+            return Finding::trouble(
+                self.check,
+                format!("{}: {}", named(&standing), self.bad),
+                VERIFY,
+            );
+        }
+        if moving.is_empty() {
+            return Finding::good(self.check, self.good);
+        }
+        let found = format!(
+            "{}: not known, as there was no quiet moment in {ATTEMPTS} attempts",
+            named(&moving)
+        );
+        Finding::careful(self.check, found, LATER)
+    }
+}
+
+impl Contradiction {
+    fn between(shown: Resources, follows: Resources) -> Option<Self> {
+        (shown != follows).then_some(Self { shown, follows, moves: false })
+    }
+
+    /// This one, if it was found after another.
+    fn after(self, before: Self) -> Self {
+        let is_same = (self.shown, self.follows) == (before.shown, before.follows);
+        Self { moves: before.moves || !is_same, ..self }
+    }
+}
+
+/// Clusters that contradict themselves in both.
+fn in_both(before: &Contradictions, after: &Contradictions) -> Contradictions {
+    let both = after.iter().filter_map(|(name, after)| {
+        before.get(name).map(|before| (name.clone(), after.after(*before)))
+    });
+    both.collect()
 }
 
 fn named(wrong: &BTreeSet<String>) -> String {

@@ -4,16 +4,19 @@ use std::fs;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rear_agent_sdk::Length as Duration;
 use rear_agent_sdk::communicator::Timestamp;
+use rear_agent_sdk::{BrokerCommunicator, Intent, request};
 use rear_api::moment;
 use serde_json::{Value, json};
 
 use super::between::{Between, Reply};
 use super::certificates::{Days, Odd, copy, expired_authority};
 use super::program::Ctl;
-use super::stage::{Stage, idle, until};
+use super::stage::{Stage, idle, runtime, until};
 
 /// One line of the doctor's.
 #[derive(Debug)]
@@ -296,6 +299,66 @@ fn trouble_books_that_do_not_add_up() {
     is_trouble(said, "rome: what is shown as reserved", "verify");
     let said = altered(&stage, "available", alter("available"));
     is_trouble(said, "rome: what is shown as available", "verify");
+}
+
+/// A broker that goes on between any two answers, and shows so much as reserved of each cluster, time after time.
+fn never_quiet(
+    reserved: impl Fn(u64) -> u64 + Send + Sync,
+) -> impl Fn(&str, &mut Reply) + Send + Sync {
+    let answers = AtomicU64::new(1);
+    move |line, reply| {
+        let number = answers.fetch_add(1, Ordering::Relaxed);
+        reply.header("rear-revision", Some(&format!("1.{}", 1000 + number)));
+        if line.contains("/advertisements?") {
+            reply.json(|body| {
+                for cluster in body.as_array_mut().unwrap() {
+                    cluster["resources"]["reserved"]["cpu"] = json!(reserved(number).to_string());
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn a_broker_that_is_too_busy_to_be_read_in_one_state_is_not_said_to_be_broken() {
+    let stage = stage();
+    stage.reserve("paris", "2", "1Gi");
+    let said = altered(&stage, "ledger", never_quiet(|number| 3 + number));
+    is_careful(said, "rome: not known, as there was no quiet moment", "again");
+}
+
+#[test]
+fn trouble_books_that_are_wrong_in_the_same_way_however_busy_the_broker_is() {
+    let stage = stage();
+    stage.reserve("paris", "2", "1Gi");
+    let said = altered(&stage, "ledger", never_quiet(|_| 1));
+    is_trouble(said, "rome: what is shown as reserved", "verify");
+}
+
+#[test]
+fn a_healthy_broker_under_load_has_no_trouble() {
+    const CALLERS: usize = 8;
+    const LOOKS: usize = 5;
+    let stage = stage();
+    let agent = Arc::new(stage.agent("paris"));
+    let calls = (0..CALLERS).map(|_| {
+        let agent = agent.clone();
+        runtime().spawn(async move {
+            loop {
+                let asked = agent.reserve(&request("500m", "1Gi"), &Intent::new()).await;
+                if let Ok(made) = asked {
+                    // The next one says what is wrong.
+                    drop(agent.release(&made.id).await);
+                }
+            }
+        })
+    });
+    let calls: Vec<_> = calls.collect();
+    for _ in 0..LOOKS {
+        let told = stage.admin(&["check"]).run();
+        assert!(told.code == 0 && !told.out.contains("TROUBLE"), "{told:?}");
+    }
+    calls.iter().for_each(|call| call.abort());
 }
 
 #[test]
