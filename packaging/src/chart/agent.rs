@@ -42,12 +42,23 @@ pub const AGENT: Chart = Chart {
                 ),
                 (
                     "- --leader-elect",
-                    "- --leader-elect\n{{- if .Values.liqo.kubeconfigSecrets }}\n- --liqo-kubeconfig-secrets\n{{- end }}\n\
+                    "- --leader-elect\n{{- if .Values.liqo.kubeconfigSecrets }}\n- --liqo-kubeconfig-secrets\n\
+                     - --liqo-local-kubeconfig=/etc/agent/liqo/kubeconfig\n{{- end }}\n\
                      {{- range .Values.extraArgs }}\n- {{ . | quote }}\n{{- end }}",
                 ),
                 ("cpu: 10m", "cpu: {{ .Values.resources.requests.cpu }}"),
                 ("memory: 32Mi", "memory: {{ .Values.resources.requests.memory }}"),
                 ("memory: 128Mi", "memory: {{ .Values.resources.limits.memory }}"),
+                (
+                    "# Where copies of kubeconfigs are while a peering is made.",
+                    "{{- if .Values.liqo.kubeconfigSecrets }}\n- name: liqo\n  mountPath: /etc/agent/liqo\n  readOnly: true\n{{- end }}\n\
+                     # Where copies of kubeconfigs are while a peering is made.",
+                ),
+                (
+                    "volumes:",
+                    "volumes:\n{{- if .Values.liqo.kubeconfigSecrets }}\n  - name: liqo\n    secret:\n      \
+                     secretName: {{ required \"liqo.localKubeconfigSecret: the Secret with this cluster's own kubeconfig\" .Values.liqo.localKubeconfigSecret }}\n{{- end }}",
+                ),
                 ("secretName: agent-client-tls", "secretName: {{ .Values.certificateSecret }}"),
             ],
         },

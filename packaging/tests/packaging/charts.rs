@@ -135,6 +135,7 @@ fn an_api_server_accepts_what_the_charts_make() {
         "monitoring.enabled=true",
         "replicas=2",
         "liqo.kubeconfigSecrets=true",
+        "liqo.localKubeconfigSecret=ours",
         "image.repository=registry.example.org/rear-agent",
         "nodeSelector.disk=ssd",
         "extraArgs[0]=--reject-when-full",
@@ -191,4 +192,64 @@ fn values_that_make_no_sense_are_refused_by_name() {
     assert!(told.contains("the address of your broker"), "{told}");
     let told = refusal(&AGENT, &[AGENT_SETTINGS[0], "certManager.enabled=true"]);
     assert!(told.contains("the id of this cluster"), "{told}");
+    let told = refusal(&AGENT, &[AGENT_SETTINGS[0], "liqo.kubeconfigSecrets=true"]);
+    assert!(told.contains("this cluster's own kubeconfig"), "{told}");
+}
+
+#[test]
+fn with_liqo_the_chart_of_the_agent_is_what_the_patched_manifests_are() {
+    let server = ApiServer::start().unwrap();
+    let kubectl = server.kubectl();
+    let settings = [
+        AGENT_SETTINGS[0],
+        "liqo.kubeconfigSecrets=true",
+        "liqo.localKubeconfigSecret=liqo-local-kubeconfig",
+    ];
+    let chart = objects(&rendered(&AGENT, "rear-agent", &settings));
+    kubectl.run(&["create", "namespace", "rear-agent"]).unwrap();
+    for folder in ["deploy/agent", "deploy/agent/liqo"] {
+        let folder = root().join(folder);
+        let apply = ["apply", "--server-side", "-k", folder.to_str().unwrap()];
+        eventually(|| kubectl.run(&apply).ok()).expect("the manifests apply");
+    }
+    let patch = root().join("deploy/agent/liqo/deployment-patch.yaml");
+    let patch = format!("--patch-file={}", patch.display());
+    let deployment = ["deployment", "rear-agent", "-n", "rear-agent"];
+    kubectl.run(&[&["patch"], &deployment[..], &["--type=json", &patch]].concat()).unwrap();
+    let patched = kubectl.run(&[&["get"], &deployment[..], &["-o=json"]].concat()).unwrap();
+    let patched: Value = serde_json::from_str(&patched).unwrap();
+    let charted = chart.iter().find(|object| object["kind"] == "Deployment").unwrap();
+    let sorted = |object: &Value, path: &str| {
+        let mut parts = object.pointer(path).and_then(Value::as_array).unwrap().clone();
+        parts.sort_by_key(ToString::to_string);
+        parts
+    };
+    for part in ["args", "volumeMounts"] {
+        let path = format!("/spec/template/spec/containers/0/{part}");
+        assert_eq!(sorted(charted, &path), sorted(&patched, &path));
+    }
+    let named = |object: &Value| -> Vec<_> {
+        let volumes = sorted(object, "/spec/template/spec/volumes");
+        let secret = |it: &Value| it.pointer("/secret/secretName").map(ToString::to_string);
+        let mut named: Vec<_> =
+            volumes.iter().map(|it| (it["name"].to_string(), secret(it))).collect();
+        named.sort();
+        named
+    };
+    assert_eq!(named(charted), named(&patched));
+}
+
+#[test]
+fn a_chart_wants_no_older_kubernetes_than_its_definitions_do() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    for chart in [&AGENT, &BROKER] {
+        let about: Value =
+            serde_saphyr::from_str(&read(&format!("{}/Chart.yaml", chart.folder))).unwrap();
+        let wanted = about["kubeVersion"].as_str().unwrap();
+        let minor = wanted.trim_start_matches(">=1.").split('.').next().unwrap();
+        let minor: u32 = minor.parse().unwrap();
+        // Since then, new definitions may have rules on quantities.
+        let rules = chart.definitions.iter().any(|(file, _)| read(file).contains("quantity("));
+        assert!(minor >= 29 || !rules, "{}: {wanted}", chart.folder);
+    }
 }
