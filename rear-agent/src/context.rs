@@ -11,7 +11,7 @@ use rear_agent_sdk::unreadable::Unreadable;
 use rear_agent_sdk::{BrokerCommunicator, Chain, Error};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use thiserror::Error;
 use tracing::warn;
 
@@ -52,6 +52,9 @@ pub enum ReconcileError {
     /// The broker did not do it.
     #[error("the broker did not do it")]
     Broker(#[from] Error),
+    /// Another object of this name has to go first.
+    #[error("the instruction of an earlier reservation of this name is still being withdrawn")]
+    BeingWithdrawn,
 }
 
 impl Context {
@@ -111,6 +114,35 @@ where
     api.patch(&name, &PatchParams::apply(manager).force(), &Patch::Apply(object)).await
 }
 
+/// The same for an object whose spec is the agent's alone: what somebody else has added to it goes, too.
+pub async fn apply_alone<K>(api: &Api<K>, manager: &str, object: &K) -> Result<K, kube::Error>
+where
+    K: Resource<DynamicType = ()> + Serialize + DeserializeOwned + Clone + std::fmt::Debug,
+{
+    let written = apply(api, manager, object).await?;
+    let Some(removals) = surplus(&spec_of(object)?, &spec_of(&written)?) else {
+        return Ok(written);
+    };
+    let resource_version = written.resource_version();
+    let patch = json!({ "metadata": { "resourceVersion": resource_version }, "spec": removals });
+    let name = object.meta().name.clone().unwrap_or_default();
+    let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
+    api.patch(&name, &params, &Patch::Merge(patch)).await
+}
+
+fn spec_of(object: &impl Serialize) -> Result<Value, kube::Error> {
+    let mut object = serde_json::to_value(object).map_err(kube::Error::SerdeError)?;
+    Ok(object["spec"].take())
+}
+
+/// The members that there are and should not be, as a merge that removes them.
+fn surplus(wanted: &Value, there: &Value) -> Option<Value> {
+    let (wanted, there) = (wanted.as_object()?, there.as_object()?);
+    let others = there.keys().filter(|member| !wanted.contains_key(*member));
+    let removals: Map<_, _> = others.map(|member| (member.clone(), Value::Null)).collect();
+    (!removals.is_empty()).then_some(Value::Object(removals))
+}
+
 /// Writes the status of an object. One that is gone needs none; another one under the same name may get it, as the API
 /// server does not compare identities where only a status is written.
 pub async fn apply_status<K>(
@@ -139,7 +171,7 @@ pub async fn apply_metadata<K>(
     manager: &str,
     object: &K,
     finalizers: &[&str],
-    annotations: &serde_json::Value,
+    annotations: &Value,
 ) -> Result<Option<K>, kube::Error>
 where
     K: Resource<DynamicType = ()> + DeserializeOwned + Clone + std::fmt::Debug,
@@ -192,5 +224,19 @@ fn if_there<T>(outcome: Result<T, kube::Error>) -> Result<Option<T>, kube::Error
         Ok(object) => Ok(Some(object)),
         Err(kube::Error::Api(status)) if status.code == 404 || status.code == 409 => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_wants_in_a_spec_is_taken_out_and_nothing_else_is_touched() {
+        let wanted = json!({ "requestedCPU": "1", "message": "use it" });
+        assert_eq!(surplus(&wanted, &wanted), None);
+        let there = json!({ "requestedCPU": "1", "message": "use it", "expiresAt": "tomorrow" });
+        assert_eq!(surplus(&wanted, &there), Some(json!({ "expiresAt": null })));
+        assert_eq!(surplus(&wanted, &json!({ "requestedCPU": "2" })), None);
     }
 }

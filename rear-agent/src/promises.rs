@@ -21,7 +21,7 @@ use rear_api::reservation::PhaseName;
 use tokio::sync::{Mutex, Notify};
 
 use crate::collect::watch::Collected;
-use crate::context::{Context, apply};
+use crate::context::{Context, ReconcileError, apply_alone};
 use crate::controllers::provider_instruction::reserved_by_requester;
 use crate::resources::{ProviderInstruction, ReservationInstruction};
 use crate::steps::step;
@@ -109,7 +109,7 @@ impl Promises {
         promise: &Reservation,
     ) -> Result<ProviderInstruction, kube::Error> {
         if promise.name.is_none() {
-            return apply(api, MANAGER, &provider_instruction(promise, None)).await;
+            return apply_alone(api, MANAGER, &provider_instruction(promise, None)).await;
         }
         let _one_at_a_time = self.naming.lock().await;
         let all = self.context.instructions::<DeserializeGuard<ProviderInstruction>>();
@@ -118,7 +118,7 @@ impl Promises {
         let mut known = self.context.unreadable.readable(all);
         known.retain(is_ours);
         let name = names::choose(promise, &known, &taken);
-        apply(api, MANAGER, &provider_instruction(promise, name)).await
+        apply_alone(api, MANAGER, &provider_instruction(promise, name)).await
     }
 
     /// Whether it still fits beside what is promised already.
@@ -190,9 +190,16 @@ impl Promises {
 }
 
 /// Writes the instruction to use another cluster; whoever knows of the reservation first does it.
-pub async fn deliver(context: &Context, promise: &Reservation) -> Result<(), kube::Error> {
+///
+/// While an earlier one of the same name is being withdrawn, it waits: that one still says which peering is to be undone.
+pub async fn deliver(context: &Context, promise: &Reservation) -> Result<(), ReconcileError> {
     let api = context.instructions::<ReservationInstruction>();
-    apply(&api, MANAGER, &reservation_instruction(promise)).await.map(drop)
+    let known = api.get_metadata_opt(&promise.id).await?;
+    if known.is_some_and(|known| known.metadata.deletion_timestamp.is_some()) {
+        return Err(ReconcileError::BeingWithdrawn);
+    }
+    apply_alone(&api, MANAGER, &reservation_instruction(promise)).await?;
+    Ok(())
 }
 
 /// Whether the agent wrote it, under its own name, and it says what an instruction can say. Anything else is somebody's

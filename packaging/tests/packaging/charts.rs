@@ -225,8 +225,8 @@ fn with_liqo_the_chart_of_the_agent_is_what_the_patched_manifests_are() {
         parts
     };
     for part in ["args", "volumeMounts"] {
-        let path = format!("/spec/template/spec/containers/0/{part}");
-        assert_eq!(sorted(charted, &path), sorted(&patched, &path));
+        let member = format!("/spec/template/spec/containers/0/{part}");
+        assert_eq!(sorted(charted, &member), sorted(&patched, &member));
     }
     let named = |object: &Value| -> Vec<_> {
         let volumes = sorted(object, "/spec/template/spec/volumes");

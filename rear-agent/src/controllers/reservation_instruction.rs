@@ -16,11 +16,13 @@ use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::watcher::Event;
 use kube::runtime::{Controller, Predicate, PredicateConfig, WatchStreamExt, predicates};
 use rear_agent_sdk::Resources;
+use rear_agent_sdk::communicator::Timestamp;
 use serde_json::json;
 
 use super::provider_instruction::{is_by_others, next_look};
 use super::resource_request::{Release, release};
 use super::{PAUSE, again, drive, watched};
+use crate::clock::has_passed;
 use crate::context::{Context, ReconcileError};
 use crate::promises::translate::Instruction;
 use crate::promises::{Disturbance, is_ours};
@@ -79,9 +81,13 @@ impl Delivered {
         self.store.state().into_iter().filter(live)
     }
 
-    /// All that is reserved on a cluster, by instructions that live; nothing if there are none.
+    /// All that is reserved on a cluster, by instructions that live and whose time is not over; nothing if there are none.
     fn towards(&self, target: &str) -> Option<Resources> {
-        let of_target = self.live().filter(|known| known.spec.target_cluster_id == target);
+        let now = rear_agent_sdk::now();
+        let is_towards = |known: &Arc<ReservationInstruction>| {
+            known.spec.target_cluster_id == target && !is_over(known, now)
+        };
+        let of_target = self.live().filter(is_towards);
         let amounts = of_target.filter_map(|known| known.amounts().resources().ok());
         amounts.reduce(|sum, next| sum.checked_add(next).unwrap_or(sum))
     }
@@ -163,6 +169,11 @@ async fn reconcile(
         return Ok(Action::requeue(pause));
     }
     Ok(next_look(instruction.spec.expires_at.as_deref(), rear_agent_sdk::now()))
+}
+
+/// Whether its time is over: the broker may be away, and its provider does not keep it any more.
+fn is_over(instruction: &ReservationInstruction, now: Timestamp) -> bool {
+    instruction.spec.expires_at.as_deref().is_some_and(|end| has_passed(end, now))
 }
 
 /// For logs and errors.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use rear_testbed::{ApiServer, eventually};
 
 use super::agent::Start;
+use super::peering::{ACTIVE, Liqoctl};
 use super::process::Broker;
 use super::requests::{OBJECT, provider, requester};
 use super::site::{Site, deploy, with_token};
@@ -44,10 +45,18 @@ impl BrokerCluster {
 
     /// A user asks for so many cores.
     fn wish(&self, namespace: &str, name: &str, cpu: &str) {
+        self.ask(namespace, name, &amounts(cpu));
+    }
+
+    /// A user asks for so many cores of a cluster.
+    fn wish_of(&self, namespace: &str, name: &str, cpu: &str, target: &str) {
+        self.ask(namespace, name, &format!("{}, targetClusterID: {target}", amounts(cpu)));
+    }
+
+    fn ask(&self, namespace: &str, name: &str, spec: &str) {
         let wish = format!(
             "apiVersion: broker.fluidos.eu/v1alpha1\nkind: Reservation\n\
-             metadata: {{name: {name}, namespace: {namespace}}}\n\
-             spec: {{requestedResources: {{cpu: '{cpu}', memory: 1Gi}}}}\n"
+             metadata: {{name: {name}, namespace: {namespace}}}\nspec: {{{spec}}}\n"
         );
         self.server.kubectl().apply(&wish).unwrap();
     }
@@ -67,6 +76,10 @@ impl BrokerCluster {
             .flag(&format!("--broker-namespace={cluster}"))
             .flag(&format!("--cluster-id={cluster}"))
     }
+}
+
+fn amounts(cpu: &str) -> String {
+    format!("requestedResources: {{cpu: '{cpu}', memory: 1Gi}}")
 }
 
 /// A kubeconfig with the token of an account.
@@ -141,6 +154,42 @@ fn instructions_have_the_name_that_a_user_gave_a_reservation_on_the_brokers_clus
     cluster.kubectl(&["delete", "reservation", "database", "-n", "oslo"]);
     paris.until_gone(&apart);
     paris.until(OBJECT, ".spec.resources.available.cpu", "16");
+}
+
+#[test]
+fn a_name_that_comes_again_for_another_cluster_undoes_the_peering_with_the_first() {
+    let rome = Site::start();
+    let others = [(); 2].map(|()| Site::with_nodes(&[("a", "16", "64Gi")]));
+    let cluster = BrokerCluster::start(&["rome", "paris", "oslo"]);
+    let _of_paris = cluster.agent(&others[0], "paris").run();
+    let _of_oslo = cluster.agent(&others[1], "oslo").run();
+    for site in &others {
+        site.until(OBJECT, ".status.published", "true");
+    }
+    let liqoctl = Liqoctl::new(rome.server.folder());
+    let agent = || liqoctl.peering(cluster.agent(&rome, "rome")).run();
+    let of_rome = agent();
+    cluster.wish_of("rome", "database", "4", "paris");
+    rome.until(&requester("database"), ACTIVE, "True");
+    let first = rome.field(&requester("database"), ".metadata.uid").unwrap();
+    // Nobody sees what is in between.
+    of_rome.kill();
+    cluster.kubectl(&["delete", "reservation", "database", "-n", "rome"]);
+    cluster.wish_of("rome", "database", "3", "oslo");
+    cluster.id_of("rome", "database");
+    let _of_rome = agent();
+    rome.until(&requester("database"), ".spec.targetClusterID", "oslo");
+    rome.until(&requester("database"), ACTIVE, "True");
+    assert_ne!(rome.field(&requester("database"), ".metadata.uid").unwrap(), first);
+    let peer = "peer --gw-server-service-type NodePort";
+    assert_eq!(
+        liqoctl.calls(),
+        [
+            format!("{peer} --cpu 4 --memory 1Gi"),
+            "unpeer".to_owned(),
+            format!("{peer} --cpu 3 --memory 1Gi"),
+        ]
+    );
 }
 
 #[test]

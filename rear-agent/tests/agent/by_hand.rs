@@ -98,6 +98,23 @@ fn instructions_that_were_deleted_or_edited_come_back() {
 }
 
 #[test]
+fn what_someone_adds_to_an_instruction_goes() {
+    let world = World::start();
+    let id = world.reserved("a", "requestedCPU: '2', requestedMemory: 4Gi");
+    world.paris.until(&provider(&id), ".status.enforced", "true");
+    world.rome.until(&requester(&id), ".status.delivered", "true");
+    let added = r#"{"spec":{"expiresAt":"2030-01-02T15:04:05Z","requestedGPU":"1"}}"#;
+    for (site, object) in [(&world.paris, provider(&id)), (&world.rome, requester(&id))] {
+        site.ask(&["patch", &object, "-n", "rear-agent", "--type=merge", "-p", added]);
+        for field in [".spec.expiresAt", ".spec.requestedGPU"] {
+            let gone = || site.field(&object, field).is_none().then_some(());
+            eventually(gone).unwrap_or_else(|| panic!("{field} of {object} stays"));
+        }
+        assert_eq!(site.field(&object, ".spec.requestedCPU").as_deref(), Some("2"));
+    }
+}
+
+#[test]
 fn an_instruction_that_someone_invents_neither_counts_nor_disturbs() {
     let world = World::start();
     let object = |kind: &str, name: &str, spec: &str| {

@@ -40,7 +40,7 @@ echo "done"
 pub(crate) struct Liqoctl(PathBuf);
 
 impl Liqoctl {
-    /// Beside a folder of kubeconfigs, of which Paris has a good one.
+    /// Beside a folder of kubeconfigs, of which Paris and Oslo have good ones.
     pub(crate) fn new(folder: &Path) -> Self {
         let folder = folder.join("liqo");
         fs::create_dir(&folder).unwrap();
@@ -54,7 +54,9 @@ contexts: [{name: c, context: {cluster: c, user: u}}]
 clusters: [{name: c, cluster: {server: 'https://paris.example:6443'}}]
 users: [{name: u, user: {token: abc}}]
 ";
-        fs::write(folder.join("paris.kubeconfig"), kubeconfig).unwrap();
+        for other in ["paris", "oslo"] {
+            fs::write(folder.join(format!("{other}.kubeconfig")), kubeconfig).unwrap();
+        }
         Self(folder)
     }
 
@@ -86,12 +88,16 @@ users: [{name: u, user: {token: abc}}]
 
     /// The agent of Rome, with this program.
     pub(crate) fn start<'a>(&self, world: &'a World) -> Start<'a> {
-        let folder = format!("--liqo-kubeconfig-dir={}", self.0.display());
-        self.with_kubeconfigs(world, &folder)
+        self.peering(Start::with(&world.rome, &world.broker, "rome"))
     }
 
-    fn with_kubeconfigs<'a>(&self, world: &'a World, kubeconfigs: &str) -> Start<'a> {
-        Start::with(&world.rome, &world.broker, "rome")
+    /// An agent, with this program.
+    pub(crate) fn peering<'a>(&self, start: Start<'a>) -> Start<'a> {
+        self.with_kubeconfigs(start, &format!("--liqo-kubeconfig-dir={}", self.0.display()))
+    }
+
+    fn with_kubeconfigs<'a>(&self, start: Start<'a>, kubeconfigs: &str) -> Start<'a> {
+        start
             .flag(kubeconfigs)
             .flag(&format!("--liqoctl={}", self.0.join("liqoctl").display()))
             .flag("--liqo-timeout=10s")
@@ -161,6 +167,28 @@ fn what_is_peered_is_so_although_the_broker_cannot_be_told_yet() {
 }
 
 #[test]
+fn what_is_over_is_not_peered_although_the_broker_is_away() {
+    let mut world = World::start();
+    let liqoctl = Liqoctl::new(world.rome.server.folder());
+    let ids = ["a", "b"].map(|name| {
+        let id = world.reserved(name, "requestedCPU: '2', requestedMemory: 4Gi, duration: 1h");
+        world.rome.until(&requester(&id), ".status.delivered", "true");
+        id
+    });
+    drop(world.of_rome.take());
+    world.broker.kill();
+    let over = r#"{"spec":{"expiresAt":"2026-01-02T15:04:05Z"}}"#;
+    let (ended, lives) = (requester(&ids[0]), requester(&ids[1]));
+    world.rome.ask(&["patch", &ended, "-n", "rear-agent", "--type=merge", "-p", over]);
+    liqoctl.restart(&mut world);
+    world.rome.until(&ended, ".status.conditions[?(@.type==\"Expired\")].status", "True");
+    world.rome.until(&lives, PEERED, "True");
+    // Nobody has tried, and it is not a part of what is peered for the other.
+    assert_eq!(world.rome.field(&ended, PEERED).as_deref(), Some("False"));
+    assert_eq!(liqoctl.calls(), ["peer --gw-server-service-type NodePort --cpu 2 --memory 4Gi"]);
+}
+
+#[test]
 fn a_kubeconfig_that_runs_programs_is_not_used() {
     let mut world = World::start();
     let liqoctl = Liqoctl::new(world.rome.server.folder());
@@ -184,7 +212,8 @@ fn kubeconfigs_come_from_secrets_too_and_with_no_more_rights_than_that_takes() {
     let folder = deploy("agent/liqo");
     world.rome.ask(&["apply", "--server-side", "-k", folder.to_str().unwrap()]);
     drop(world.of_rome.take());
-    let start = liqoctl.with_kubeconfigs(&world, "--liqo-kubeconfig-secrets");
+    let start = Start::with(&world.rome, &world.broker, "rome");
+    let start = liqoctl.with_kubeconfigs(start, "--liqo-kubeconfig-secrets");
     world.of_rome = Some(start.run());
     let id = world.reserved("a", "requestedCPU: '2', requestedMemory: 4Gi");
     let rome = &world.rome;
@@ -224,7 +253,8 @@ fn a_secret_whose_kubeconfig_runs_programs_is_not_used() {
     let secret = ["create", "secret", "generic", "paris-kubeconfig", "-n", "rear-agent", &file];
     world.rome.ask(&secret);
     drop(world.of_rome.take());
-    let start = liqoctl.with_kubeconfigs(&world, "--liqo-kubeconfig-secrets");
+    let start = Start::with(&world.rome, &world.broker, "rome");
+    let start = liqoctl.with_kubeconfigs(start, "--liqo-kubeconfig-secrets");
     world.of_rome = Some(start.run());
     let id = world.reserved("a", "requestedCPU: '2', requestedMemory: 4Gi");
     world.rome.until(&requester(&id), PEERED, "False");

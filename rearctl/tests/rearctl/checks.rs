@@ -358,7 +358,9 @@ fn a_healthy_broker_under_load_has_no_trouble() {
         let told = stage.admin(&["check"]).run();
         assert!(told.code == 0 && !told.out.contains("TROUBLE"), "{told:?}");
     }
-    calls.iter().for_each(|call| call.abort());
+    for call in &calls {
+        call.abort();
+    }
 }
 
 #[test]

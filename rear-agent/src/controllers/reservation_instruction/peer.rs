@@ -7,13 +7,14 @@ use std::time::Duration;
 use kube::ResourceExt;
 use kube::runtime::controller::Action;
 use kube::runtime::events::EventType;
+use rear_agent_sdk::communicator::Reservation;
 use rear_agent_sdk::{Chain, Error};
 use rear_api::reservation::PhaseName;
 use serde_json::json;
 use tracing::{info, warn};
 
 use super::status::{ACTIVE, Finding, PEERED, decide, is_so};
-use super::{Delivered, named};
+use super::{Delivered, is_over, named};
 use crate::context::{Context, ReconcileError, apply_metadata, apply_status, let_go};
 use crate::liqo::Liqo;
 use crate::resources::{Condition, ReservationInstruction, ReservationInstructionStatus, Truth};
@@ -60,7 +61,8 @@ impl Peerings {
             return Ok(None);
         };
         let is_peered = is_so(instruction, PEERED) && is_held(instruction);
-        if is_peered && is_so(instruction, ACTIVE) {
+        let is_late = !is_peered && is_over(instruction, rear_agent_sdk::now());
+        if is_late || is_peered && is_so(instruction, ACTIVE) {
             self.show(instruction, &[]).await?;
             return Ok(None);
         }
@@ -173,9 +175,7 @@ impl Peerings {
     async fn lives_on(&self, instruction: &ReservationInstruction) -> bool {
         let Some(broker) = &self.context.broker else { return false };
         let known = broker.reservation(&instruction.spec.reservation_name).await;
-        known.is_ok_and(|known| {
-            matches!(known.status.phase, PhaseName::Reserved | PhaseName::Active)
-        })
+        known.is_ok_and(|known| needs_peering(&known, instruction))
     }
 
     async fn shrink(&self, liqo: &Liqo, target: &str) -> Result<(), crate::liqo::PeeringError> {
@@ -247,8 +247,35 @@ fn counted_as(instruction: &ReservationInstruction) -> (String, bool) {
     (instruction.name_any(), instruction.metadata.deletion_timestamp.is_some())
 }
 
+/// Whether a reservation lives on the cluster that an instruction of its name is about: the name may have come again, for another.
+fn needs_peering(known: &Reservation, instruction: &ReservationInstruction) -> bool {
+    known.target_cluster_id == instruction.spec.target_cluster_id
+        && matches!(known.status.phase, PhaseName::Reserved | PhaseName::Active)
+}
+
 /// Whether the instruction stays until its peering is undone. One that says that it is peered, and is not held, has that from
 /// another one of the same name.
 fn is_held(instruction: &ReservationInstruction) -> bool {
     instruction.finalizers().iter().any(|known| known == FINALIZER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::promises::translate::reservation_instruction;
+
+    #[test]
+    fn a_name_that_has_come_again_for_another_cluster_does_not_keep_the_peering() {
+        let promise = |target: &str, phase: &str| -> Reservation {
+            let text = format!(
+                r#"{{"id":"db","requesterID":"rome","targetClusterID":"{target}",
+                "requestedResources":{{"cpu":"1","memory":"1Gi"}},"status":{{"phase":"{phase}"}}}}"#
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        let instruction = reservation_instruction(&promise("paris", "Reserved"));
+        assert!(needs_peering(&promise("paris", "Active"), &instruction));
+        assert!(!needs_peering(&promise("paris", "Released"), &instruction));
+        assert!(!needs_peering(&promise("oslo", "Reserved"), &instruction));
+    }
 }

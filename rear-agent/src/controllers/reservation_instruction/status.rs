@@ -2,7 +2,8 @@
 
 use rear_agent_sdk::communicator::Timestamp;
 
-use crate::clock::{has_passed, stamp};
+use super::is_over;
+use crate::clock::stamp;
 use crate::resources::{
     Condition, ReservationInstruction, ReservationInstructionStatus, Truth, set_condition,
 };
@@ -47,7 +48,7 @@ pub(super) fn decide(
     let mut new = known.clone();
     new.delivered = Some(true);
     new.observed_generation = generation;
-    let ended = instruction.spec.expires_at.as_deref().is_some_and(|end| has_passed(end, now));
+    let ended = is_over(instruction, now);
     let over = Finding::new(EXPIRED, Truth::True, "Expired", "Its time is over.");
     let renewed = Finding::new(EXPIRED, Truth::False, "Renewed", "It ends later now.");
     let was_over = is_so(instruction, EXPIRED);
