@@ -16,7 +16,7 @@ use kube::runtime::watcher::Event;
 use rear_api::dry_run::DryRun;
 use rear_api::problem::{Code, Problem};
 use rear_api::resources::Reservation as Object;
-use rear_engine::{Ask, Command, Refusal, ReservationId};
+use rear_engine::{Ask, Command, Refusal, Reservation, ReservationId};
 use rear_store::SubmitError;
 use serde_json::json;
 use tracing::{debug, info};
@@ -123,11 +123,15 @@ fn observe(desk: &Desk, id: ReservationId) -> Seen {
     let fleet = view.fleet();
     let record = fleet.reservation(id).cloned();
     let home = |cluster| mirror.speakers.home(cluster).map(str::to_owned);
+    let is_waited_for = |record: &Reservation| {
+        fleet.cluster(&record.provider).is_some_and(|known| fleet.is_recovering(known.record()))
+    };
     Seen {
         id,
         requesters_home: record.as_ref().and_then(|record| home(record.requester())),
         providers_home: record.as_ref().and_then(|record| home(&record.provider)),
-        recovering: is_awaited(fleet, &objects, desk.since.elapsed() < PATIENCE),
+        recovering: is_awaited(fleet, &objects, desk.since.elapsed() < PATIENCE)
+            || record.as_ref().is_some_and(is_waited_for),
         answers: desk.answers_of(id, &objects),
         mark: desk.mark(&view),
         now: view.now(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use rear_engine::{ClusterId, Command, Subject};
+use rear_engine::{ClusterId, Command, Event, Happening, Subject};
 use rear_store::{EventId, FeedError};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use tracing::{debug, warn};
@@ -86,6 +86,7 @@ impl Desk {
                             Subject::Fleet => None,
                         };
                         self.touch(subject.into_iter().chain(concerned));
+                        self.touch_recovered(&told.event);
                     }
                     seen = stretch.through;
                     if stretch.complete {
@@ -100,6 +101,21 @@ impl Desk {
                     return self.broker.store.view().position().into();
                 }
             }
+        }
+    }
+
+    /// What waited until it was known what a cluster holds.
+    fn touch_recovered(&self, event: &Event) {
+        match (&event.what, &event.subject) {
+            (Happening::Recovered, Subject::Cluster(provider)) => {
+                let promised: Vec<_> = {
+                    let view = self.broker.store.view();
+                    view.fleet().live_of_provider(provider).map(|kept| kept.id).collect()
+                };
+                self.touch(promised.into_iter().map(Key::Reservation));
+            }
+            (Happening::Recovered, _) => self.touch_everything(),
+            _ => {}
         }
     }
 

@@ -31,7 +31,7 @@ pub(super) fn renew(
         return Err(Refusal::TooLong(longest));
     }
     provider_can_keep(fleet, reservation, now)?;
-    provider_will_not_know_better(fleet, reservation, until)?;
+    provider_has_spoken(fleet, reservation)?;
     let renewed = Reservation { expires_at: Some(until), ..reservation.clone() };
     Ok(Decision {
         changes: vec![Change::Reservation(Box::new(renewed))],
@@ -40,17 +40,12 @@ pub(super) fn renew(
     })
 }
 
-/// After a restore a later end counts that the provider remembers: it may have been agreed on since the backup. An earlier one that
-/// is agreed on before the provider has spoken would be lost to that.
-fn provider_will_not_know_better(
-    fleet: &Fleet,
-    reservation: &Reservation,
-    until: Timestamp,
-) -> Result<(), Refusal> {
+/// After a restore a later end than the ledger's counts that the provider remembers: it may have been agreed on since the backup.
+/// Whatever else is agreed on before the provider has spoken could be lost to that.
+fn provider_has_spoken(fleet: &Fleet, reservation: &Reservation) -> Result<(), Refusal> {
     let provider = &reservation.provider;
-    let is_earlier = reservation.expires_at.is_some_and(|end| until < end);
     let recovering = |cluster: &Cluster| fleet.is_recovering(cluster.record());
-    if is_earlier && fleet.cluster(provider).is_some_and(recovering) {
+    if fleet.cluster(provider).is_some_and(recovering) {
         return Err(Refusal::ProviderStale(provider.clone()));
     }
     Ok(())

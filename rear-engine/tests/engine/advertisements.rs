@@ -195,7 +195,7 @@ fn a_refreshed_cluster_is_not_marked() {
 #[test]
 fn holding_is_ignored_when_nothing_is_being_recovered() {
     let mut stage = Stage::new();
-    let held = rear_engine::advertisement::Holding {
+    let held = Holding {
         reservation: rear_engine::testing::id(9),
         ask: ask("q", resources("1", "1Gi")),
         expires_at: None,

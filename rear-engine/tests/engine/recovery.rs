@@ -240,28 +240,51 @@ fn a_later_end_is_taken_from_the_provider() {
     assert!(!stage.fleet.reservation(known).unwrap().phase.is_live());
 }
 
-#[test]
-fn an_earlier_end_is_agreed_on_only_when_the_provider_has_spoken() {
+/// A promise for so long, restored from a backup: a stage with it, and its id.
+fn restored_with_end(duration: Option<&str>) -> (Stage, rear_engine::ReservationId) {
     let mut before = Stage::new();
     before.idle("p", "4", "4Gi");
-    let terms = Terms { duration: Some("10h".parse().unwrap()), ..Terms::default() };
+    let duration = duration.map(|span| span.parse().unwrap());
+    let terms = Terms { duration, ..Terms::default() };
     let ask = rear_engine::Ask::new(cluster("r"), resources("1", "1Gi"), terms).unwrap();
     let kept = before.reserve(ask);
-    let mut stage = Stage::on(restore(&before.fleet));
-    let until = |stage: &Stage, span: &str| stage.now.plus(span.parse().unwrap());
-    let renew = |until| {
-        let by = rear_engine::Actor::Cluster(cluster("r"));
-        Command::Renew { id: kept.id, until, by }
-    };
-    let earlier = renew(until(&stage, "1h"));
-    assert_eq!(stage.act(earlier.clone()), Err(Refusal::ProviderStale(cluster("p"))));
-    stage.act(renew(until(&stage, "11h"))).unwrap();
-    let holding =
-        Holding { reservation: kept.id, ..held(1, resources("1", "1Gi"), kept.expires_at) };
-    let told = told(&stage);
-    stage.advertise_holding("p", told, Some(vec![holding])).unwrap();
-    stage.act(earlier).unwrap();
-    assert_eq!(stage.fleet.reservation(kept.id).unwrap().expires_at, Some(until(&stage, "1h")));
+    (Stage::on(restore(&before.fleet)), kept.id)
+}
+
+fn renew_for(stage: &mut Stage, id: rear_engine::ReservationId, span: &str) -> Result<(), Refusal> {
+    let by = rear_engine::Actor::Cluster(cluster("r"));
+    let until = stage.now.plus(span.parse().unwrap());
+    stage.act(Command::Renew { id, until, by }).map(|_| ())
+}
+
+#[test]
+fn another_end_is_agreed_on_only_when_the_provider_has_spoken() {
+    // What the backup knows, whatever the provider knows better, and what its requester wants now.
+    let (hour, ten) = (Some("1h"), Some("10h"));
+    let cases = [
+        (ten, ten, "1h", "earlier than what is known"),
+        (hour, ten, "5h", "later than what is known, and earlier than what the provider knows"),
+        (None, ten, "5h", "the only end that is known here"),
+        (hour, hour, "5h", "later than what anyone knows"),
+    ];
+    for (in_backup, at_provider, wanted, what) in cases {
+        let (mut stage, known) = restored_with_end(in_backup);
+        let refused = Err(Refusal::ProviderStale(cluster("p")));
+        assert_eq!(renew_for(&mut stage, known, wanted), refused, "{what}");
+        let end = at_provider.map(|span| stage.now.plus(span.parse().unwrap()));
+        let holding = Holding { reservation: known, ..held(1, resources("1", "1Gi"), end) };
+        let told = told(&stage);
+        stage.advertise_holding("p", told, Some(vec![holding])).unwrap();
+        renew_for(&mut stage, known, wanted).unwrap();
+        let kept = stage.fleet.reservation(known).unwrap().expires_at;
+        assert_eq!(kept, Some(stage.now.plus(wanted.parse().unwrap())), "{what}");
+    }
+}
+
+#[test]
+fn the_end_that_is_known_is_agreed_on_again_before_the_provider_has_spoken() {
+    let (mut stage, known) = restored_with_end(Some("10h"));
+    renew_for(&mut stage, known, "10h").unwrap();
 }
 
 #[test]

@@ -91,7 +91,8 @@ fn requesters_wish(seen: &Seen, record: &Reservation, by: Actor) -> Option<(Wish
     if is_true(conditions, REQUESTER_RELEASED) {
         return Some((Wish::Release, Command::Release { id, by }));
     }
-    let wanted = sighting.object.spec.expires_at.as_deref();
+    // While its provider may know another end, a wish for one waits: what is answered is answered for good.
+    let wanted = sighting.object.spec.expires_at.as_deref().filter(|_| !seen.recovering);
     if let Some(text) = wanted
         && let Ok(until) = moment::read(text)
         && record.expires_at != Some(until)

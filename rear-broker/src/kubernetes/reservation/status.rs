@@ -30,9 +30,9 @@ pub(super) fn of_record(
         Some(Some((truth, reason, message))) => {
             set(seen, &mut conditions, RENEWED, truth, &reason, &message);
         }
-        Some(None) => {}
-        // Who takes the wish back may make it again.
-        None => conditions.retain(|condition| condition.kind != RENEWED),
+        Some(None) if wanted_end.is_some_and(|end| is_answered(seen, known, end)) => {}
+        // Who takes the wish back may make it again; and what was answered in another life of the ledger is not answered in this one.
+        Some(None) | None => conditions.retain(|condition| condition.kind != RENEWED),
     }
     ReservationStatus::of(&shown, &seen.id.to_string(), conditions)
 }

@@ -309,6 +309,26 @@ fn what_a_restored_ledger_has_forgotten_of_a_wish_is_asked_for_again() {
 }
 
 #[test]
+fn an_end_is_asked_for_when_the_provider_has_said_what_it_holds() {
+    let mut seen = renewed(LATE);
+    seen.mark.position.incarnation += 1;
+    seen.record = Some(ending(EARLY));
+    seen.recovering = true;
+    assert_eq!(submitted(&seen), None);
+    write_all(&mut seen);
+    let status = seen.objects[0].object.status.clone().unwrap();
+    assert!(status.conditions.iter().all(|it| it.kind != RENEWED), "not known yet: {status:?}");
+    seen.recovering = false;
+    assert!(matches!(submitted(&seen), Some(Command::Renew { .. })));
+    // Unless it remembers that end itself.
+    seen.record = Some(ending(LATE));
+    assert_eq!(submitted(&seen), None);
+    write_all(&mut seen);
+    let status = seen.objects[0].object.status.clone().unwrap();
+    assert!(is_true(&status.conditions, RENEWED), "{status:?}");
+}
+
+#[test]
 fn only_the_sides_own_words_count() {
     let with = |kind: &str, in_copy: bool| {
         let mut seen = seen(Some(granted()), vec![wish()]);
