@@ -5,6 +5,7 @@
 
 mod credentials;
 mod reload;
+mod revocations;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +16,7 @@ use rustls_pki_types::{CertificateDer, UnixTime};
 
 pub use credentials::{CredentialError, Credentials};
 pub use reload::watch;
+pub use revocations::ListError;
 
 /// What the broker shows and believes at the moment: swapped as a whole when the files change.
 #[derive(Debug)]

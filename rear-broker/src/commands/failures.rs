@@ -11,6 +11,7 @@ use crate::kubernetes::KubernetesError;
 use crate::ledger::LedgerError;
 use crate::pki::PkiError;
 use crate::serve::ServeError;
+use crate::tls::CredentialError;
 
 /// What to do, where the message itself does not say it.
 type Remedy = Option<&'static str>;
@@ -18,6 +19,8 @@ type Remedy = Option<&'static str>;
 fn of_serving(error: &ServeError) -> Remedy {
     match error {
         ServeError::Ledger(error) => of_ledger(error),
+        // It says so itself.
+        ServeError::Certificates(CredentialError::List { .. }) => None,
         ServeError::Certificates(_) => Some(
             "Put tls.crt, tls.key and ca.crt, in PEM, into that folder, or name another one with `--http-cert-path`.",
         ),

@@ -13,6 +13,8 @@ use rustls_pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyD
 use thiserror::Error;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
+use super::revocations::{ListError, Revocations};
+
 /// The certificate chain that the broker shows.
 const CERTIFICATE: &str = "tls.crt";
 /// Its key.
@@ -20,7 +22,7 @@ const KEY: &str = "tls.key";
 /// The authorities whose clients are believed.
 const AUTHORITIES: &str = "ca.crt";
 /// Certificates of theirs that were revoked.
-pub(super) const REVOKED: &str = "ca.crl";
+const REVOKED: &str = "ca.crl";
 
 /// What the protocols are called in a handshake.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
@@ -31,6 +33,7 @@ pub struct Credentials {
     pub(super) clients: Arc<dyn ClientCertVerifier>,
     /// The files as they were read: another content is another set of credentials.
     pub(super) files: Files,
+    revocations: Revocations,
     /// When the broker's own certificate expires, in seconds since 1970.
     pub expires_at: i64,
 }
@@ -83,12 +86,25 @@ pub enum CredentialError {
         /// Why not.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A list would lock out whoever it is of.
+    #[error("{} cannot be used: {what}", path.display())]
+    List {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: ListError,
+    },
     /// What was revoked would count again.
     #[error(
-        "{} is not there any more: what it revoked stays revoked until a list takes its place, or until a restart",
-        .0.display()
+        "{} has no list of {issuer} any more: what it revoked stays revoked until one is there again, or until a restart",
+        path.display()
     )]
-    ListGone(PathBuf),
+    ListGone {
+        /// Which file.
+        path: PathBuf,
+        /// Whose list was in it.
+        issuer: String,
+    },
 }
 
 impl std::fmt::Debug for Credentials {
@@ -120,21 +136,18 @@ impl Files {
             revoked,
         })
     }
-
-    /// Whether a list of what is revoked is there that the others lack.
-    pub(super) fn revoke_more_than(&self, others: &Self) -> bool {
-        self.revoked.is_some() && others.revoked.is_none()
-    }
 }
 
 impl Credentials {
     /// Reads a folder.
     pub fn read(folder: &Path) -> Result<Self, CredentialError> {
-        Self::from_files(Files::read(folder)?, folder)
+        let credentials = Self::from_files(Files::read(folder)?, folder)?;
+        credentials.warn();
+        Ok(credentials)
     }
 
     pub(super) fn from_files(files: Files, folder: &Path) -> Result<Self, CredentialError> {
-        let clients = client_verifier(&files, folder)?;
+        let (clients, revocations) = client_verifier(&files, folder)?;
         let chain = certificates(&files.certificate, folder, CERTIFICATE)?;
         let expires_at = expiry(&chain);
         let key =
@@ -158,7 +171,20 @@ impl Credentials {
         server.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
         server.session_storage = Arc::new(NoServerSessionStorage {});
         server.send_tls13_tickets = 0;
-        Ok(Self { server: Arc::new(server), clients, files, expires_at })
+        Ok(Self { server: Arc::new(server), clients, files, revocations, expires_at })
+    }
+
+    /// Nobody whom these have revoked counts again because others take their place.
+    pub(super) fn may_become(&self, others: &Self, folder: &Path) -> Result<(), CredentialError> {
+        self.revocations.lost_in(&others.revocations).map_or(Ok(()), |issuer| {
+            let (path, issuer) = (folder.join(REVOKED), issuer.to_owned());
+            Err(CredentialError::ListGone { path, issuer })
+        })
+    }
+
+    /// Says what may not be as it was meant.
+    pub(super) fn warn(&self) {
+        self.revocations.warn_of_strangers();
     }
 }
 
@@ -166,23 +192,30 @@ impl Credentials {
 fn client_verifier(
     files: &Files,
     folder: &Path,
-) -> Result<Arc<dyn ClientCertVerifier>, CredentialError> {
+) -> Result<(Arc<dyn ClientCertVerifier>, Revocations), CredentialError> {
     let unusable = |source: Box<dyn std::error::Error + Send + Sync>| {
         CredentialError::Authorities { path: folder.join(AUTHORITIES), source }
     };
+    let authorities = certificates(&files.authorities, folder, AUTHORITIES)?;
+    let mut lists = match &files.revoked {
+        Some(revoked) => revocations(revoked, folder)?,
+        None => Vec::new(),
+    };
+    let revocations = Revocations::of(&mut lists, &authorities)
+        .map_err(|what| CredentialError::List { path: folder.join(REVOKED), what })?;
     let mut roots = RootCertStore::empty();
-    for authority in certificates(&files.authorities, folder, AUTHORITIES)? {
+    for authority in authorities {
         roots.add(authority).map_err(|error| unusable(error.into()))?;
     }
     let provider = Arc::new(aws_lc_rs::default_provider());
     let mut verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
         .allow_unauthenticated();
-    if let Some(revoked) = &files.revoked {
+    if !lists.is_empty() {
         // The whole chain: whoever has the key of an authority in between can be anyone. Of most authorities there is no list.
-        verifier =
-            verifier.with_crls(revocations(revoked, folder)?).allow_unknown_revocation_status();
+        verifier = verifier.with_crls(lists).allow_unknown_revocation_status();
     }
-    verifier.build().map_err(|error| unusable(error.into()))
+    let verifier = verifier.build().map_err(|error| unusable(error.into()))?;
+    Ok((verifier, revocations))
 }
 
 fn certificates(
@@ -237,8 +270,6 @@ mod tests {
         assert!(path.ends_with(REVOKED));
         std::fs::remove_dir(folder.path().join(REVOKED)).unwrap();
         std::fs::write(folder.path().join(REVOKED), "a list").unwrap();
-        let with = Files::read(folder.path()).unwrap();
-        assert!(with.revoke_more_than(&without) && !without.revoke_more_than(&with));
-        assert!(!with.revoke_more_than(&with));
+        assert_ne!(Files::read(folder.path()).unwrap().revoked, None);
     }
 }

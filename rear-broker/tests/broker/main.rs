@@ -34,6 +34,7 @@ mod pki;
 mod process;
 mod reloads;
 mod reservations;
+mod revocations;
 mod rush;
 #[cfg(feature = "etcd-tests")]
 mod shared;
