@@ -68,8 +68,8 @@ pub const MAX_ALL_EVENT_STREAMS: usize = 16_384;
 /// Instructions in one answer: a provider with more takes them page by page.
 pub const MAX_INSTRUCTIONS: usize = 10_000;
 
-/// Requests of one caller that may change something and wait for their answer: an eighth of what may wait for the ledger in
-/// all, so that nobody keeps the others out.
+/// Requests of one caller that may change something or bring a body, and wait for their answer: an eighth of what may wait for
+/// the ledger in all, so that nobody keeps the others out; so many bodies fit into memory.
 pub const MAX_CHANGING: usize = rear_store::store::MAX_WAITING / 8;
 
 /// What is suggested to whoever has so many: a commit takes milliseconds.

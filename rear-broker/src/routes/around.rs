@@ -81,9 +81,11 @@ impl Api {
     }
 }
 
-/// The place of a request among those that may change something: nobody has so many that others find none.
+/// The place of a request among those that may change something or bring a body: nobody has so many that others find none,
+/// for their changes or in memory.
 fn turn(broker: &Broker, asked: &Asked) -> Result<Option<Taken<ClusterId>>, Failure> {
-    let caller = asked.connection.named().filter(|_| asked.action.is_some());
+    let takes = asked.action.is_some() || asked.method == Method::POST;
+    let caller = asked.connection.named().filter(|_| takes);
     let Some(turn) = caller.map(|caller| broker.changing.take(caller.id.clone())) else {
         return Ok(None);
     };

@@ -30,6 +30,9 @@ const ASK: &[u8] = b"\x82\x04\x08/healthz\x87\x41\x01x";
 /// `POST https://x/api/v1/reservations` in few bytes.
 const RESERVE: &[u8] = b"\x83\x04\x14/api/v1/reservations\x87\x41\x01x";
 
+/// The same, only to be told.
+const ASK_WHETHER: &[u8] = b"\x83\x04\x20/api/v1/reservations?dryRun=true\x87\x41\x01x";
+
 /// Whatever has not come to pass by then does not.
 const PATIENCE: Duration = Duration::from_mins(2);
 
@@ -189,23 +192,38 @@ fn is_answered(at: std::net::SocketAddr) -> bool {
     asked.is_ok_and(|answer| answer.starts_with("HTTP/1.1 200 "))
 }
 
+/// Some more requests than may wait of one caller, which have begun, and whose bodies never come.
+fn beginnings(broker: &Broker, ask: &[u8]) -> Vec<Connection> {
+    const STREAMS: u32 = 128;
+    let begin = |_| {
+        let mut connection = http2(broker);
+        let mut bytes = [PREFACE, &frame(SETTINGS, 0, 0, &[])].concat();
+        for number in 0..STREAMS {
+            bytes.extend(frame(HEADERS, END_OF_HEADERS, 2 * number + 1, ask));
+        }
+        connection.send(&bytes).unwrap();
+        connection
+    };
+    (0..5).map(begin).collect()
+}
+
+#[test]
+fn bodies_of_requests_that_change_nothing_are_counted_too() {
+    let broker = Broker::start();
+    let begun = beginnings(&broker, ASK_WHETHER);
+    let paris = broker.cluster("paris");
+    let asked = || paris.post("/api/v1/reservations?dryRun=true", &request("1m", "1Mi"));
+    until("the 513th waits", || asked().status == 429);
+    assert_eq!(asked().problem(429), "too-many");
+    drop(begun);
+    until("those who left are forgotten", || asked().status == 200);
+}
+
 #[test]
 fn whoever_has_very_many_requests_on_their_way_does_not_keep_others_out() {
-    const STREAMS: u32 = 128;
     let broker = Broker::start();
     advertise(&broker.cluster("oslo"), "oslo", "8", "16Gi");
-    // Requests that have begun, and whose bodies never come; some more than may wait.
-    let begun: Vec<Connection> = (0..5)
-        .map(|_| {
-            let mut connection = http2(&broker);
-            let mut bytes = [PREFACE, &frame(SETTINGS, 0, 0, &[])].concat();
-            for number in 0..STREAMS {
-                bytes.extend(frame(HEADERS, END_OF_HEADERS, 2 * number + 1, RESERVE));
-            }
-            connection.send(&bytes).unwrap();
-            connection
-        })
-        .collect();
+    let begun = beginnings(&broker, RESERVE);
     let paris = broker.cluster("paris");
     let asked = || paris.post("/api/v1/reservations", &request("1m", "1Mi"));
     until("the 513th waits", || asked().status == 429);
