@@ -1,9 +1,12 @@
 //! The log and the audit log: one event is one line, each line of a request names it, and who changed something is told.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::thread;
 
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use serde_json::{Value, json};
 
 use super::process::{Broker, apart, started};
@@ -65,6 +68,61 @@ fn what_comes_from_outside_cannot_add_a_line() {
         assert!(!log.lines().any(|line| line.starts_with("2026 ERROR")), "{log}");
         assert!(!log.contains('\u{1b}') && !log.contains('\r'), "{log}");
     }
+}
+
+#[test]
+fn whatever_is_in_an_address_every_line_is_json() {
+    let broker = Broker::start_with(&["--log-format", "json"]);
+    let mut nobody = broker.client(None).connect().unwrap();
+    let ask = "DELETE /api/v1/reservations/\u{85} HTTP/1.1\r\nHost: x\r\n\r\n";
+    nobody.send(ask.as_bytes()).unwrap();
+    nobody.answer().unwrap().problem(401);
+    while !broker.log().contains("no-certificate") {
+        thread::yield_now();
+    }
+    let log = broker.log();
+    assert!(!log.contains('\u{85}'), "{log}");
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let refused = lines.iter().find(|line| line["code"] == "no-certificate").unwrap();
+    assert_eq!(refused["object"], "\u{85}", "{log}");
+}
+
+#[test]
+fn on_a_terminal_there_are_colours_and_nothing_else_that_comes_from_outside() {
+    let place = tempfile::tempdir().unwrap();
+    let authority = super::pki::Authority::new();
+    authority.server().write(&place.path().join("certs"), &authority);
+    let (ours, theirs) = terminal();
+    let mut command = apart();
+    command.env_remove("NO_COLOR").env("REAR_LOG_FORMAT", "auto").stderr(theirs);
+    command.arg("serve").arg("--http-cert-path").arg(place.path().join("certs"));
+    command.arg("--data").arg(place.path().join("all is lost \u{1b}[2J\u{1b}]0;mine\u{7}"));
+    let mut child = command.spawn().unwrap();
+    // It keeps the other end.
+    drop(command);
+    let mut screen = String::new();
+    for line in BufReader::new(ours).lines().map_while(Result::ok) {
+        screen.extend([&line, "\n"]);
+        if line.contains("serving") {
+            break;
+        }
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(screen.contains("\u{1b}[32m INFO\u{1b}[0m"), "{screen:?}");
+    assert!(screen.contains("all is lost"), "{screen:?}");
+    assert!(!screen.contains("\u{1b}[2J") && !screen.contains("\u{1b}]"), "{screen:?}");
+    assert!(!screen.contains('\u{7}'), "{screen:?}");
+}
+
+/// A terminal: the end of whoever looks at it, and the end of a program.
+fn terminal() -> (File, File) {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
+    let ours = openpt(flags).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let theirs = ioctl_tiocgptpeer(&ours, flags).unwrap();
+    (ours.into(), theirs.into())
 }
 
 #[test]
