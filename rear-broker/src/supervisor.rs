@@ -10,6 +10,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
 use rear_engine::Timestamp;
+use tokio::time::Instant;
 use tracing::{error, warn};
 
 use crate::broker::Broker;
@@ -47,10 +48,9 @@ impl Supervisor {
         let Some(every) = asked_every().filter(|_| self.0.is_some()) else {
             return std::future::pending().await;
         };
-        let mut last = None;
+        let mut pulse = Pulse::new(broker.store.view().now(), Instant::now());
         loop {
-            let time = broker.store.view().now();
-            if is_alive(last.replace(time), time) {
+            if pulse.beats(broker.store.view().now(), Instant::now(), every) {
                 self.tell("WATCHDOG=1\n");
             } else {
                 error!("the ledger's writer is stuck: the watchdog is not told");
@@ -67,9 +67,27 @@ impl Supervisor {
     }
 }
 
-/// The writer looks at the clock every second at least: a time that stands still is a writer that does.
-fn is_alive(last: Option<Timestamp>, now: Timestamp) -> bool {
-    last.is_none_or(|last| last < now)
+/// The writer looks at the clock every second at least. A time that stands still for longer than this is a writer that does.
+const WRITER_LOOKS: Duration = Duration::from_secs(2);
+
+/// The broker's time, and since when it has been that.
+struct Pulse {
+    time: Timestamp,
+    since: Instant,
+}
+
+impl Pulse {
+    fn new(time: Timestamp, since: Instant) -> Self {
+        Self { time, since }
+    }
+
+    /// Whether the writer lives, as seen `at` this moment, for one who asks this often.
+    fn beats(&mut self, time: Timestamp, at: Instant, asked_every: Duration) -> bool {
+        if time > self.time {
+            *self = Self::new(time, at);
+        }
+        at.duration_since(self.since) <= WRITER_LOOKS.max(asked_every / 2)
+    }
 }
 
 fn connect(name: &[u8]) -> io::Result<UnixDatagram> {
@@ -96,10 +114,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_that_stands_still_is_no_sign_of_life() {
-        let at = Timestamp::from_seconds;
-        assert!(is_alive(None, at(7)));
-        assert!(is_alive(Some(at(7)), at(8)));
-        assert!(!is_alive(Some(at(8)), at(8)));
+    fn a_time_that_stands_still_for_long_is_no_sign_of_life() {
+        let began = Instant::now();
+        let after = |millis| began + Duration::from_millis(millis);
+        let time = Timestamp::from_seconds;
+        let often = Duration::from_secs(1);
+        let mut pulse = Pulse::new(time(7), began);
+        // Looked at twice a second, a healthy writer's time stands still in between.
+        assert!(pulse.beats(time(7), after(500), often));
+        assert!(pulse.beats(time(7), after(2000), often));
+        assert!(!pulse.beats(time(7), after(2001), often));
+        assert!(pulse.beats(time(8), after(2500), often), "it goes on");
+        assert!(pulse.beats(time(8), after(4500), often));
+        assert!(!pulse.beats(time(8), after(4501), often));
+    }
+
+    #[test]
+    fn whoever_asks_seldom_is_told_as_long_as_time_went_on_since_it_was_told_last() {
+        let began = Instant::now();
+        let seldom = Duration::from_secs(30);
+        let mut pulse = Pulse::new(Timestamp::from_seconds(7), began);
+        assert!(pulse.beats(Timestamp::from_seconds(7), began + seldom / 2, seldom));
+        let later = began + seldom / 2 + Duration::from_millis(1);
+        assert!(!pulse.beats(Timestamp::from_seconds(7), later, seldom));
     }
 }
