@@ -8,6 +8,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, Method, Response, StatusCode};
+use futures::stream::{self, Stream};
 use rear_api::body::read;
 use rear_api::moment;
 use rear_api::problem::{Code, Problem};
@@ -16,7 +17,7 @@ use rear_engine::{ClusterId, Command};
 use rear_store::backup;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tracing::{error, info};
 
 use super::actions::About;
@@ -75,31 +76,44 @@ pub(super) async fn snapshot(
         return Err(Failure::later(problem, SNAPSHOT_LATER));
     };
     let (pieces, waiting) = mpsc::channel(PIECES);
+    let (whole, is_whole) = oneshot::channel();
     let position = broker.store.view().position();
     let reader = broker.store.reader();
     let by = caller.id().clone();
     let network = Handle::current();
     tokio::task::spawn_blocking(move || {
-        let sender = Pieces { pieces: pieces.clone(), network };
+        let sender = Pieces { pieces, network };
         let mut out = BufWriter::with_capacity(PIECE, sender);
         let written = backup::write(&*reader, &mut out);
         match written.and_then(|summary| Ok(out.flush().map(|()| summary)?)) {
             Ok(summary) => {
                 info!(%by, rows = summary.rows, bytes = summary.bytes, "a snapshot was saved");
+                // Whoever has gone does not hear it.
+                let _gone = whole.send(());
             }
             Err(error) => {
                 error!(%by, error = &error as &dyn std::error::Error, "a snapshot was not saved");
-                // The connection breaks off, so that nobody takes it for whole.
-                drop(pieces.try_send(Err(io::Error::other("the snapshot was not saved"))));
             }
         }
         drop(place);
     });
-    let body = futures::stream::unfold(waiting, |mut waiting| async move {
-        let piece = waiting.recv().await?;
-        Some((piece, waiting))
-    });
-    Ok(handed_out(Body::from_stream(body), position))
+    Ok(handed_out(Body::from_stream(streamed(waiting, is_whole)), position))
+}
+
+/// The pieces as a body, which ends well only if all of them were written: otherwise the connection breaks off, so that nobody
+/// takes it for whole.
+fn streamed(
+    pieces: mpsc::Receiver<Bytes>,
+    is_whole: oneshot::Receiver<()>,
+) -> impl Stream<Item = io::Result<Bytes>> {
+    stream::unfold(Some((pieces, is_whole)), |rest| async move {
+        let (mut pieces, is_whole) = rest?;
+        if let Some(piece) = pieces.recv().await {
+            return Some((Ok(piece), Some((pieces, is_whole))));
+        }
+        let broken = is_whole.await.is_err();
+        broken.then(|| (Err(io::Error::other("the snapshot was not saved")), None))
+    })
 }
 
 fn handed_out(body: Body, position: Position) -> Response<Body> {
@@ -112,14 +126,14 @@ fn handed_out(body: Body, position: Position) -> Response<Body> {
 
 /// Sends what is written to it.
 struct Pieces {
-    pieces: mpsc::Sender<io::Result<Bytes>>,
+    pieces: mpsc::Sender<Bytes>,
     network: Handle,
 }
 
 impl Write for Pieces {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let piece = Bytes::copy_from_slice(bytes);
-        let sending = tokio::time::timeout(PIECE_DEADLINE, self.pieces.send(Ok(piece)));
+        let sending = tokio::time::timeout(PIECE_DEADLINE, self.pieces.send(piece));
         match self.network.block_on(sending) {
             Ok(Ok(())) => Ok(bytes.len()),
             Ok(Err(_)) => Err(io::ErrorKind::BrokenPipe.into()),
@@ -211,4 +225,34 @@ pub(super) async fn confirm_clock(
     let answer = confirmed.map_err(|error| Failure::of(&error, broker.names))?;
     let time = moment::text(broker.store.view().now());
     Ok(json(StatusCode::OK, &Confirmed { time }, answer.position))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::StreamExt;
+
+    use super::*;
+
+    /// What comes of as many pieces as may wait, and of what is said after them.
+    async fn ends(whole: bool) -> Vec<bool> {
+        let (pieces, waiting) = mpsc::channel(PIECES);
+        let (say, is_whole) = oneshot::channel();
+        for _ in 0..PIECES {
+            pieces.try_send(Bytes::from_static(b"piece")).unwrap();
+        }
+        // Nobody has taken any of it yet.
+        drop(pieces);
+        if whole {
+            say.send(()).unwrap();
+        } else {
+            drop(say);
+        }
+        streamed(waiting, is_whole).map(|piece| piece.is_ok()).collect().await
+    }
+
+    #[tokio::test]
+    async fn a_snapshot_that_fails_while_its_pieces_wait_breaks_off() {
+        assert_eq!(ends(true).await, [true; PIECES]);
+        assert_eq!(ends(false).await, [true, true, true, true, false]);
+    }
 }
