@@ -1,6 +1,7 @@
 //! What every way to the broker shares: HTTP, custom resources, and those who watch over it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use rear_api::problem::{Code, Names, Problem};
@@ -17,6 +18,15 @@ use crate::metrics::Metrics;
 use crate::refusals::Refusals;
 use crate::routes::{MAX_SNAPSHOTS, RequestIds};
 use crate::tally::Tally;
+
+/// Signs of life that whoever waits gives before it would be taken for gone: one may be late.
+const SIGNS_WHILE_WAITING: u32 = 4;
+
+/// Nobody looks more often whether it was heard.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+
+/// Also where silence is borne for hours: that may change while they wait.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// The ledger, and what stands around it.
 pub struct Broker {
@@ -38,8 +48,10 @@ pub struct Broker {
     pub certificates: Certificates,
     /// Streams of events that are open.
     pub(crate) streams: Arc<Tally<ClusterId>>,
-    /// Requests that may change something and are not answered yet.
+    /// Requests that may change something or bring a body, and are not answered yet.
     pub(crate) changing: Arc<Tally<ClusterId>>,
+    /// Signs of life that wait for the ledger.
+    hearing: Arc<Tally<ClusterId>>,
     pub(crate) snapshots: Arc<Semaphore>,
     pub(crate) audit: Audit,
     pub(crate) request_ids: RequestIds,
@@ -68,6 +80,7 @@ impl Broker {
             rate,
             streams: Arc::default(),
             changing: Arc::default(),
+            hearing: Arc::default(),
             refusals: Refusals::default(),
             turned_away: TurnedAway::default(),
             certificates: Certificates::default(),
@@ -95,13 +108,37 @@ impl Broker {
                           HTTP: use --broker-transport=kubernetes, or have it started with --broker-interface=http,kubernetes";
             return Err(Problem::new(Code::OtherInterface, detail).into());
         }
-        if self.is_a_cluster(caller) && !self.heard_lately(caller) {
-            // Nobody waits for it, and the next sign will do if this one is lost.
-            let cluster = caller.id().clone();
-            self.certificates.shown(&cluster, caller.validity());
-            self.store.submit_with(Command::Hear { cluster }, |_| {});
-        }
+        self.hear(caller);
         Ok(())
+    }
+
+    /// Notes a sign of life of a cluster.
+    pub fn hear(&self, caller: &Caller) {
+        if self.is_a_cluster(caller) {
+            self.hear_of_requester(caller);
+        }
+    }
+
+    /// The same of whoever has asked for itself, also an administrator that was no cluster before.
+    pub fn hear_of_requester(&self, caller: &Caller) {
+        if self.heard_lately(caller) {
+            return;
+        }
+        let cluster = caller.id().clone();
+        self.certificates.shown(&cluster, caller.validity());
+        // Nobody waits for it, the next sign will do if this one is lost, and one that waits is as good as many.
+        let sign = self.hearing.take(cluster.clone());
+        if sign.own == 1 {
+            self.store.submit_with(Command::Hear { cluster }, move |_| drop(sign));
+        }
+    }
+
+    /// How often whoever waits gives a sign of life, so that it is not taken for gone meanwhile.
+    #[must_use]
+    pub fn sign_every(&self) -> Duration {
+        let gone_after = self.store.view().fleet().policy().requester_gone_after.as_nanos();
+        let gone_after = Duration::from_nanos(u64::try_from(gone_after).unwrap_or_default());
+        (gone_after / SIGNS_WHILE_WAITING).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)
     }
 
     /// An administrator is one only if it has something to lend, or has borrowed.
@@ -170,7 +207,7 @@ pub(crate) mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
 
     use axum::response::IntoResponse;
-    use rear_engine::{Duration, Timestamp};
+    use rear_engine::Timestamp;
     use rear_store::clock::Clock;
     use rear_store::timekeeper::Clocks;
     use rear_store::{Memory, Settings};
@@ -185,7 +222,7 @@ pub(crate) mod tests {
         fn read(&self) -> Clocks {
             let seconds = self.0.load(Ordering::SeqCst) * 60 * 60;
             let wall = Timestamp::from_seconds(1_800_000_000 + seconds);
-            Clocks { wall, monotonic: Duration::from_seconds(seconds) }
+            Clocks { wall, monotonic: rear_engine::Duration::from_seconds(seconds) }
         }
     }
 
@@ -227,6 +264,45 @@ pub(crate) mod tests {
             assert_eq!(heard(&broker, &everyone).await, [Some(hour), None, Some(hour)]);
         }
         assert_eq!(broker.certificates.ending_soon(i64::MAX).len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_sign_of_life_that_waits_is_as_good_as_many() {
+        let (broker, _) = broker();
+        let paris = Caller::believed("paris", false);
+        let waiting = broker.hearing.take(paris.id().clone());
+        broker.admit(&paris).unwrap();
+        assert_eq!(heard(&broker, &[&paris]).await, [None], "another one waits");
+        drop(waiting);
+        broker.admit(&paris).unwrap();
+        assert_eq!(heard(&broker, &[&paris]).await, [Some(0)]);
+        assert_eq!(broker.hearing.take(paris.id().clone()).own, 1, "nothing waits any more");
+    }
+
+    #[tokio::test]
+    async fn an_administrator_that_asks_for_itself_is_heard_from_then_on() {
+        let (broker, hours) = broker();
+        let operator = Caller::believed("operator", true);
+        broker.hear_of_requester(&operator);
+        assert_eq!(heard(&broker, &[&operator]).await, [Some(0)]);
+        hours.0.store(1, Ordering::SeqCst);
+        heard(&broker, &[]).await;
+        broker.admit(&operator).unwrap();
+        assert_eq!(heard(&broker, &[&operator]).await, [Some(1)]);
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_gives_signs_of_life_before_it_would_be_gone() {
+        let (broker, _) = broker();
+        let pace = |seconds: i64| {
+            let requester_gone_after = rear_engine::Duration::from_seconds(seconds);
+            let policy = rear_engine::Policy { requester_gone_after, ..Default::default() };
+            broker.store.reconfigure(Settings::from(policy)).unwrap();
+            broker.sign_every()
+        };
+        assert_eq!(pace(24 * 60 * 60), LONGEST_PAUSE);
+        assert_eq!(pace(10), Duration::from_millis(2500));
+        assert_eq!(pace(0), SHORTEST_PAUSE);
     }
 
     #[tokio::test]

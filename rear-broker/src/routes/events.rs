@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Extension, State};
+use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue, Response};
 use futures::stream;
@@ -17,14 +17,14 @@ use rear_api::revision::EventId;
 use rear_engine::{ClusterId, Subject};
 use rear_store::view::Told;
 use rear_store::{FeedError, News, View};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::advertisements::shown;
 use super::list::{Nothing, Query, unreadable};
 use super::openapi::Problems;
 use crate::answer::{Failure, REVISION, SOON, revision_value};
 use crate::broker::Broker;
-use crate::caller::{Caller, Connection};
+use crate::caller::Caller;
 use crate::limits::{MAX_ALL_EVENT_STREAMS, MAX_EVENT_STREAMS};
 use crate::listen::stopped;
 use crate::tally::Taken;
@@ -53,7 +53,6 @@ pub(super) async fn stream(
     State(broker): State<Arc<Broker>>,
     caller: Caller,
     _: Query<Nothing>,
-    Extension(connection): Extension<Arc<Connection>>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Failure> {
     let place = place(&broker, &caller)?;
@@ -63,11 +62,12 @@ pub(super) async fn stream(
     let last = last_event(&headers)?.unwrap_or_else(|| position.into());
     let mut teller = Teller {
         broker,
-        connection,
+        caller,
         concerning,
         news,
         last,
         waiting: VecDeque::new(),
+        heartbeat: Instant::now() + HEARTBEAT,
         _place: place,
     };
     // What cannot be resumed is said before the stream begins.
@@ -108,12 +108,14 @@ fn last_event(headers: &HeaderMap) -> Result<Option<EventId>, Failure> {
 /// Tells one caller.
 struct Teller {
     broker: Arc<Broker>,
-    connection: Arc<Connection>,
+    caller: Caller,
     concerning: Option<ClusterId>,
     news: News,
     /// Everything up to here has been told.
     last: EventId,
     waiting: VecDeque<Bytes>,
+    /// When the stream gives a sign of life if nothing happens before.
+    heartbeat: Instant,
     _place: Taken<ClusterId>,
 }
 
@@ -123,10 +125,13 @@ impl Teller {
         let mut stopping = self.broker.stopping.clone();
         loop {
             if let Some(next) = self.waiting.pop_front() {
+                self.heartbeat = Instant::now() + HEARTBEAT;
                 return Some(next);
             }
             // A certificate that no longer counts ends the stream, and so does a feed that cannot go on.
-            self.connection.peer().ok()?;
+            self.caller.still_counts().ok()?;
+            // Whoever listens is there.
+            self.broker.hear(&self.caller);
             if self.look().ok()? {
                 // Much may have happened of which nothing concerns this caller: others have their turn in between.
                 tokio::task::yield_now().await;
@@ -134,7 +139,11 @@ impl Teller {
             }
             tokio::select! {
                 changed = self.news.changed() => changed.ok()?,
-                () = sleep(HEARTBEAT) => return Some(Bytes::from_static(b": still here\n\n")),
+                () = sleep_until(self.heartbeat) => {
+                    self.heartbeat = Instant::now() + HEARTBEAT;
+                    return Some(Bytes::from_static(b": still here\n\n"));
+                }
+                () = sleep(self.broker.sign_every()) => {}
                 () = stopped(&mut stopping) => return None,
             }
         }
@@ -197,7 +206,6 @@ pub(crate) fn shown_event(told: &Told, view: &View) -> EventData {
 #[cfg(test)]
 mod tests {
     use tokio::sync::watch;
-    use tokio::time::Instant;
 
     use super::*;
 
@@ -209,11 +217,12 @@ mod tests {
         let broker = Arc::new(broker);
         let last = broker.store.view().position().into();
         let mut teller = Teller {
-            connection: Arc::new(Connection::nearby(([127, 0, 0, 1], 1).into())),
+            caller: Caller::believed("rome", false),
             concerning: None,
             news: broker.store.subscribe(None),
             last,
             waiting: VecDeque::new(),
+            heartbeat: Instant::now() + HEARTBEAT,
             _place: broker.streams.take("rome".parse().unwrap()),
             broker,
         };

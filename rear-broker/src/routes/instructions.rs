@@ -14,7 +14,7 @@ use rear_engine::ClusterId;
 use rear_store::view::Role as Side;
 use rear_store::{Position, Store, View};
 use serde::Deserialize;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::addresses::INSTRUCTIONS;
 use super::list::{Query, address, member, page, unreadable};
@@ -61,7 +61,7 @@ pub(super) async fn level(
         has_been_there(&broker.store, after)?;
     }
     if let (Some(after), Some(wait)) = (after, wait) {
-        wait_for_news(&broker, caller.id(), role, after, wait).await;
+        wait_for_news(&broker, &caller, role, after, wait).await;
         caller.still_counts()?;
     }
     let view = broker.store.view();
@@ -91,10 +91,11 @@ fn has_been_there(store: &Store, after: Position) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Until something of the caller's has changed after a state, the time is over, or the broker stops.
+/// Until something of the caller's has changed after a state, the time is over, its certificate counts no longer, or the broker
+/// stops. Whoever waits is there.
 async fn wait_for_news(
     broker: &Broker,
-    caller: &ClusterId,
+    caller: &Caller,
     role: Role,
     after: Position,
     wait: Duration,
@@ -102,11 +103,15 @@ async fn wait_for_news(
     let deadline = Instant::now() + wait;
     let mut stopping = broker.stopping.clone();
     // Subscribed before the state is looked at: nothing can happen unnoticed in between.
-    let mut news = broker.store.subscribe(Some(caller));
-    while !has_changed(&broker.store.view(), caller, role, after) {
+    let mut news = broker.store.subscribe(Some(caller.id()));
+    while !has_changed(&broker.store.view(), caller.id(), role, after) {
         tokio::select! {
             changed = news.changed() => if changed.is_err() { return },
             () = sleep_until(deadline) => return,
+            () = sleep(broker.sign_every()) => match caller.still_counts() {
+                Ok(()) => broker.hear(caller),
+                Err(_) => return,
+            },
             () = stopped(&mut stopping) => return,
         }
     }

@@ -113,6 +113,9 @@ async fn lock(
     let command = Command::Reserve { id, ask: Box::new(ask), key, by: caller.actor() };
     let answer = broker.submit(command).await?;
     let reservation = answer.reservation.as_ref().ok_or_else(unknown)?;
+    if reservation.requester() == caller.id() {
+        broker.hear_of_requester(caller);
+    }
     let mut response = json(StatusCode::CREATED, &Reservation::from(reservation), answer.position);
     let location = format!("{RESERVATIONS}/{}", reservation.id);
     if let Ok(location) = HeaderValue::try_from(location) {

@@ -31,6 +31,7 @@ mod operator;
 #[cfg(feature = "operations")]
 mod operators;
 mod pki;
+mod presence;
 mod process;
 mod reloads;
 mod reservations;
