@@ -137,7 +137,7 @@ impl Fleet {
         }
     }
 
-    /// From now on requesters can be heard. Nobody is taken for gone before they had time to be.
+    /// From now on requesters can be heard, or as exactly as it matters. Nobody is taken for gone before they had time to be.
     pub fn listen_from(&mut self, now: Timestamp) {
         self.listening_since = now;
     }
@@ -156,7 +156,13 @@ impl Fleet {
 
     /// From now on the limits of time and number of another policy count. Weights, strategy, share of cost and currency stay: the
     /// index rests on them.
-    pub fn keep_time_by(&mut self, policy: &Policy) {
+    ///
+    /// When requesters gave their last sign was remembered as exactly as the old limit needs: under a shorter one, everyone has
+    /// the time to give another.
+    pub fn keep_time_by(&mut self, policy: &Policy, now: Timestamp) {
+        if policy.requester_gone_after < self.policy.requester_gone_after {
+            self.listen_from(now);
+        }
         let Policy {
             weights: _,
             strategy: _,

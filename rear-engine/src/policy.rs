@@ -16,6 +16,9 @@ pub const MIN_REMEMBERED: Duration = Duration::from_seconds(24 * 60 * 60);
 /// How exactly it is remembered when a requester gave its last sign of life, at least.
 const MOST_INEXACT: Duration = Duration::from_seconds(60);
 
+/// Agents pause for up to half a minute before they try again, more than once where others come back at the same time.
+const COMING_BACK: Duration = Duration::from_seconds(2 * 60);
+
 /// The operator's rules. `Policy::default()` is what DESIGN prescribes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
@@ -156,10 +159,10 @@ impl Policy {
     }
 
     /// Whoever was silent while the broker was away has this long to be heard of after its start, at least. Agents come
-    /// back within minutes.
+    /// back within minutes, however short the limit.
     #[must_use]
     pub fn grace_after_start(&self) -> Duration {
-        self.presence_kept_for()
+        self.presence_kept_for().max(self.requester_gone_after.min(COMING_BACK))
     }
 
     /// A sign of life of a requester that comes this soon after another need not be remembered.

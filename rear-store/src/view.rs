@@ -154,8 +154,8 @@ impl View {
     }
 
     /// The operator has changed the limits of time.
-    pub(crate) fn keep_time_by(&mut self, policy: &Policy) {
-        self.fleet.keep_time_by(policy);
+    pub(crate) fn keep_time_by(&mut self, policy: &Policy, now: Timestamp) {
+        self.fleet.keep_time_by(policy, now);
     }
 
     /// Time has passed. What another broker has decided may be a little older.

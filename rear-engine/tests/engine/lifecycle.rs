@@ -262,7 +262,7 @@ fn the_end_that_it_has_is_agreed_on_also_under_a_shorter_limit() {
     let Reservation { id, .. } = stage.reserve(for_a("1h"));
     let end = until(&stage, "1h");
     let shorter = Policy { max_duration: Some("30m".parse().unwrap()), ..Policy::default() };
-    stage.fleet.keep_time_by(&shorter);
+    stage.keep_time_by(&shorter);
     assert!(stage.act(renew(id, end)).unwrap().changes.is_empty(), "a retry");
 }
 
@@ -357,6 +357,51 @@ fn a_broker_that_is_restarted_every_few_hours_notices_who_is_gone() {
         stage.fleet.listen_from(stage.now);
     }
     stage.pass("6h");
+    stage.act(Command::Expire { limit: 10 }).unwrap();
+    assert_eq!(ended(&stage, id), Ending::Released(Release::RequesterGone));
+}
+
+/// A stage on which `r` was heard and has a reservation without an end, under this limit of silence.
+fn silent_after(limit: &str) -> (Stage, ReservationId) {
+    let requester_gone_after = limit.parse().unwrap();
+    let mut stage = Stage::with(Policy { requester_gone_after, ..Policy::default() });
+    stage.idle("p", "4", "4Gi").act(Command::Hear { cluster: cluster("r") }).unwrap();
+    let Reservation { id, .. } = stage.reserve(endless());
+    (stage, id)
+}
+
+#[test]
+fn under_a_short_limit_there_is_time_to_come_back_after_a_start() {
+    for (limit, time) in [("1s", "1s"), ("1m", "1m"), ("10m", "2m"), ("40m", "2m"), ("4h", "10m")] {
+        let (mut stage, id) = silent_after(limit);
+        stage.pass(limit);
+        stage.fleet.listen_from(stage.now);
+        assert_eq!(stage.fleet.next_end(), Some(until(&stage, time)), "{limit}");
+        assert!(stage.act(Command::Expire { limit: 10 }).unwrap().changes.is_empty(), "{limit}");
+        stage.pass(time);
+        stage.act(Command::Expire { limit: 10 }).unwrap();
+        assert_eq!(ended(&stage, id), Ending::Released(Release::RequesterGone));
+    }
+}
+
+#[test]
+fn under_a_shorter_limit_everyone_has_time_to_be_heard_of() {
+    let (mut stage, id) = silent_after("24h");
+    stage.pass("1h");
+    let limit = |limit: &str| {
+        let requester_gone_after = limit.parse().unwrap();
+        Policy { requester_gone_after, ..Policy::default() }
+    };
+    stage.keep_time_by(&limit("30m"));
+    assert!(stage.act(Command::Expire { limit: 10 }).unwrap().changes.is_empty());
+    // The same again, or a longer one, gives no more time.
+    let due = until(&stage, "2m");
+    stage.pass("1m");
+    for same_or_longer in ["30m", "31m", "31m"] {
+        stage.keep_time_by(&limit(same_or_longer));
+        assert_eq!(stage.fleet.next_end(), Some(due), "{same_or_longer}");
+    }
+    stage.pass("1m");
     stage.act(Command::Expire { limit: 10 }).unwrap();
     assert_eq!(ended(&stage, id), Ending::Released(Release::RequesterGone));
 }

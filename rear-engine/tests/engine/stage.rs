@@ -33,6 +33,12 @@ impl Stage {
         Self { witness: Witness::of(&fleet), fleet, now: start(), next }
     }
 
+    /// From now on these limits count; the witness learns of them.
+    pub(crate) fn keep_time_by(&mut self, policy: &Policy) {
+        self.fleet.keep_time_by(policy, self.now);
+        self.witness = Witness::of(&self.fleet);
+    }
+
     /// Decides, checks with both auditors, applies.
     pub(crate) fn act(&mut self, command: Command) -> Result<Decision, Refusal> {
         let decision = decide(&self.fleet, command, self.now)?;

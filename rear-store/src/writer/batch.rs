@@ -72,7 +72,7 @@ impl Writer {
         let mut draft = Draft::new(self.position, reading.now);
         let mut waiting = Vec::with_capacity(submissions.len());
         for (settings, reply) in reconfigured {
-            self.reconfigure(*settings);
+            self.reconfigure(*settings, reading.now);
             waiting.push(Waiting { reply, decided: Ok(None) });
         }
         let confirmed = confirmed.into_iter();
@@ -115,11 +115,11 @@ impl Writer {
     }
 
     /// Readers and the writer go by the same rules; a failed commit does not bring the old ones back.
-    pub(super) fn reconfigure(&mut self, settings: Settings) {
+    pub(super) fn reconfigure(&mut self, settings: Settings, now: Timestamp) {
         let Settings { policy, events, priorities } = settings;
-        self.fleet.keep_time_by(&policy);
+        self.fleet.keep_time_by(&policy, now);
         let mut view = self.shared.view.write().unwrap_or_else(PoisonError::into_inner);
-        view.keep_time_by(&policy);
+        view.keep_time_by(&policy, now);
         drop(view);
         self.trimming.keep(events);
         let policy = self.fleet.policy().clone();

@@ -65,7 +65,8 @@ impl Writer {
         reconfigured: Vec<(Box<Settings>, Reply)>,
     ) -> Result<(), String> {
         for (settings, reply) in reconfigured {
-            self.reconfigure(*settings);
+            let now = self.look_at_the_clock(false).now;
+            self.reconfigure(*settings, now);
             reply.tell(Ok(self.answer_with(None)));
         }
         if !confirmed.is_empty() {

@@ -451,3 +451,24 @@ fn settings_that_change_while_it_runs_count_from_then_on_also_after_a_failure() 
     assert!(matches!(refused, SubmitError::Refused(Refusal::TooLong(_))), "{refused}");
     store.submit(ask(5, 2)).unwrap();
 }
+
+#[test]
+fn under_a_shorter_limit_of_silence_requesters_are_listened_to_anew() {
+    let hands = Hands::start();
+    let store = start(Watched::new(), &hands);
+    store.submit(advertise("10", "1Gi", &hands)).unwrap();
+    let since = |store: &Store| store.view().fleet().listening_since();
+    let began = since(&store);
+    let silence = |hours: i64| {
+        let requester_gone_after = Duration::from_seconds(hours * 3600);
+        Settings::from(Policy { requester_gone_after, ..Policy::default() })
+    };
+    hands.pass(60);
+    store.reconfigure(silence(25)).unwrap();
+    assert_eq!(since(&store), began, "a longer one");
+    store.reconfigure(silence(1)).unwrap();
+    assert_eq!(since(&store), began.plus(Duration::from_seconds(60)));
+    hands.pass(60);
+    store.reconfigure(silence(1)).unwrap();
+    assert_eq!(since(&store), began.plus(Duration::from_seconds(60)), "the same");
+}
