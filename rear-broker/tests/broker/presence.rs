@@ -1,6 +1,6 @@
 //! Who is gone: whoever waits is not, and whoever has asked for something can be.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -10,13 +10,15 @@ use super::tools::{advertise, id_of, reserve};
 
 /// Whether a reservation is released by then.
 fn is_released_within(patience: Duration, operator: &Client, made: &Value) -> bool {
+    const LOOK_EVERY: Duration = Duration::from_millis(50);
     let path = format!("/api/v1/reservations/{}", id_of(made));
-    let began = Instant::now();
+    let mut waited = Duration::ZERO;
     while operator.get(&path).expect(200)["status"]["phase"] != "Released" {
-        if began.elapsed() > patience {
+        if waited >= patience {
             return false;
         }
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(LOOK_EVERY);
+        waited += LOOK_EVERY;
     }
     true
 }
