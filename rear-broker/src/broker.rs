@@ -25,8 +25,8 @@ const SIGNS_WHILE_WAITING: u32 = 4;
 /// Nobody looks more often whether it was heard.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 
-/// Also where silence is borne for hours: that may change while they wait.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// Also where silence is borne for hours: a shorter limit may be set while they wait.
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
 /// The ledger, and what stands around it.
 pub struct Broker {

@@ -25,7 +25,7 @@ fn is_released_within(patience: Duration, operator: &Client, made: &Value) -> bo
 
 #[test]
 fn whoever_waits_for_the_broker_is_not_gone() {
-    let broker = Broker::start_with(&["--requester-gone-after", "3s"]);
+    let broker = Broker::start_with(&["--requester-gone-after", "6s"]);
     advertise(&broker.cluster("rome"), "rome", "8", "16Gi");
     let [paris, oslo, bern] = ["paris", "oslo", "bern"].map(|name| broker.cluster(name));
     // One who waits for what it has to do, one who listens, one who does neither.
@@ -35,7 +35,7 @@ fn whoever_waits_for_the_broker_is_not_gone() {
     let mut stream = oslo.connect().unwrap();
     stream.send(b"GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
     assert_eq!(stream.head().unwrap().0, 200);
-    let path = format!("/api/v1/instructions?role=requester&wait=12s&after={after}");
+    let path = format!("/api/v1/instructions?role=requester&wait=14s&after={after}");
     let level = paris.get(&path).expect(200);
     assert_eq!(level[0]["id"], of_paris["id"], "{level}");
     let operator = broker.administrator();
