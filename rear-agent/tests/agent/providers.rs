@@ -54,6 +54,7 @@ fn a_promise_of_another_broker_that_ours_cannot_read_does_not_silence_its_provid
     world.paris.until_gone(&provider(OLD));
     world.paris.until(OBJECT, ".status.published", "true");
     world.paris.until(&provider(&id), ".status.enforced", "true");
+    // Nothing unusual where an earlier broker was replaced.
     let log = world.of_paris.as_ref().unwrap().log();
-    assert_eq!(log.matches("no broker could read it").count(), 1, "{log}");
+    assert_eq!(log.matches(" WARN ").count(), 0, "{log}");
 }
