@@ -133,7 +133,7 @@ pub struct Level {
     pub revision: Option<Position>,
     /// Promises by their ids of which the broker's word cannot be read: they may live, whether or not they are named.
     pub unreadable: Vec<String>,
-    /// The ledger was further when it was looked at before, in the same life of it: another one, or an older copy, has taken its
+    /// The ledger was further when it was looked at before, or in a later life: another one, or an older copy, has taken its
     /// place. What is missing here may still be wanted.
     pub fell_back: bool,
 }

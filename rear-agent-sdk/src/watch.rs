@@ -48,8 +48,8 @@ impl Watch {
     /// The next level: when there is news, and now and then when there is none.
     ///
     /// What is missing in a level has ended: so levels never go back, also where several brokers share a ledger and
-    /// one of them is behind. A broker that says that its ledger has never been so far is believed; for ten minutes its levels
-    /// [say so](Level::fell_back).
+    /// one of them is behind. A broker that says that its ledger has never been so far is believed, and so is one whose ledger is
+    /// in an earlier life; for ten minutes its levels [say so](Level::fell_back).
     pub async fn next(&mut self) -> Result<Level, Error> {
         loop {
             let level = match self.ask().await {
@@ -58,6 +58,7 @@ impl Watch {
                 answer => answer?,
             };
             if !self.is_behind(&level) {
+                self.note_a_fall(&level);
                 let seen = level.revision.map_or_else(|| Seen::Then(Instant::now()), Seen::At);
                 self.seen = Some(seen);
                 let fell_back = self.fell_back.is_some_and(|at| at.elapsed() < PATIENCE);
@@ -69,21 +70,31 @@ impl Watch {
 
     async fn begin_anew(&mut self) -> Result<Level, Error> {
         let level = self.communicator.instructions(self.role, None).await?;
-        if self.is_behind(&level) {
-            let role = self.role;
-            warn!(%role, "the broker's ledger is behind what it was: for ten minutes nothing is given back because of that");
-            self.fell_back = Some(Instant::now());
-        }
+        self.note_a_fall(&level);
         self.seen = None;
         Ok(level)
     }
 
+    /// Notes whether the ledger was further once: no broker that others wait for, but the ledger itself has fallen back.
+    fn note_a_fall(&mut self, level: &Level) {
+        if self.seen_and_found(level).is_some_and(|(seen, found)| found < seen) {
+            let role = self.role;
+            warn!(%role, "the broker's ledger is behind what it was: for ten minutes nothing is given back because of that");
+            self.fell_back = Some(Instant::now());
+        }
+    }
+
+    /// Whether it is older than what was seen of the same life.
     fn is_behind(&self, level: &Level) -> bool {
+        self.seen_and_found(level).is_some_and(|(seen, found)| {
+            found.incarnation == seen.incarnation && found < seen
+        })
+    }
+
+    fn seen_and_found(&self, level: &Level) -> Option<(Position, Position)> {
         match (self.seen, level.revision) {
-            (Some(Seen::At(seen)), Some(found)) => {
-                found.incarnation == seen.incarnation && found < seen
-            }
-            _ => false,
+            (Some(Seen::At(seen)), Some(found)) => Some((seen, found)),
+            _ => None,
         }
     }
 

@@ -91,7 +91,8 @@ impl Follower {
                 }
             }
             // What has been said meanwhile is in a later level.
-            level = self.parts.communicator.instructions(self.role, None).await?;
+            let later = self.parts.communicator.instructions(self.role, None).await?;
+            level = Level { fell_back: level.fell_back, ..later };
             if life(&level) != seen {
                 continue;
             }

@@ -163,6 +163,24 @@ fn promise(id: &str) -> Reservation {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_ledger_in_an_earlier_life_takes_nothing_away_at_once() {
+    let broker = Arc::new(Scripted::default());
+    let tell = |incarnation, promises| {
+        let at = Some(Position { incarnation, number: 5 });
+        broker.will(Answer::Instructions(Role::Requester, Ok(Level::new(promises, at))));
+    };
+    let rome = Cluster::new("8", "16Gi");
+    let agent = rome.agent("rome", broker.clone());
+    tell(9, vec![promise("old")]);
+    rome.until(|memory| memory.keeps(Role::Requester, "old")).await;
+    tell(1, vec![promise("new")]);
+    tell(1, vec![promise("new")]);
+    rome.until(|memory| memory.kept.len() == 2).await;
+    assert_eq!(rome.with(|memory| memory.given_back.clone()), [""; 0]);
+    agent.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_ledger_that_fell_back_takes_nothing_away_at_once_and_adds_what_is_new() {
     let broker = Arc::new(Scripted::default());
     let tell = |answer| broker.will(Answer::Instructions(Role::Requester, answer));

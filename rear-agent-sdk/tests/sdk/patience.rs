@@ -167,6 +167,20 @@ async fn who_has_seen_more_of_a_ledger_than_there_is_gives_nothing_back_for_ten_
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_earlier_life_of_a_ledger_is_one_that_fell_back() {
+    let broker = Arc::new(Scripted::default());
+    let mut told = Watch::new(broker.clone(), Role::Provider);
+    for (incarnation, number) in [(1, 50), (9, 1), (1, 60), (1, 61), (9, 2)] {
+        broker.will(level(incarnation, number));
+    }
+    for fell_back in [false, false, true, true] {
+        assert_eq!(told.next().await.unwrap().fell_back, fell_back);
+    }
+    sleep(Duration::from_mins(11)).await;
+    assert!(!told.next().await.unwrap().fell_back, "a later life is a restored one");
+}
+
+#[tokio::test(start_paused = true)]
 async fn whoever_has_seen_a_ledger_that_was_restored_since_gets_its_first_level() {
     let broker = Arc::new(Scripted::default());
     let mut told = Watch::new(broker.clone(), Role::Provider);

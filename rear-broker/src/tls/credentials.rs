@@ -141,13 +141,30 @@ impl Files {
 impl Credentials {
     /// Reads a folder.
     pub fn read(folder: &Path) -> Result<Self, CredentialError> {
-        let credentials = Self::from_files(Files::read(folder)?, folder)?;
+        let nobody = Revocations::default();
+        let credentials = Self::from_files(Files::read(folder)?, folder, &nobody)?;
         credentials.warn();
         Ok(credentials)
     }
 
-    pub(super) fn from_files(files: Files, folder: &Path) -> Result<Self, CredentialError> {
-        let (clients, revocations) = client_verifier(&files, folder)?;
+    /// What these files hold, if it may take the place of what counts at the moment.
+    pub(super) fn succeeded_by(
+        &self,
+        files: Files,
+        folder: &Path,
+    ) -> Result<Self, CredentialError> {
+        let credentials = Self::from_files(files, folder, &self.revocations)?;
+        self.may_become(&credentials, folder)?;
+        Ok(credentials)
+    }
+
+    /// `before`: whose lists counted until now.
+    fn from_files(
+        files: Files,
+        folder: &Path,
+        before: &Revocations,
+    ) -> Result<Self, CredentialError> {
+        let (clients, revocations) = client_verifier(&files, folder, before)?;
         let chain = certificates(&files.certificate, folder, CERTIFICATE)?;
         let expires_at = expiry(&chain);
         let key =
@@ -175,7 +192,7 @@ impl Credentials {
     }
 
     /// Nobody whom these have revoked counts again because others take their place.
-    pub(super) fn may_become(&self, others: &Self, folder: &Path) -> Result<(), CredentialError> {
+    fn may_become(&self, others: &Self, folder: &Path) -> Result<(), CredentialError> {
         self.revocations.lost_in(&others.revocations).map_or(Ok(()), |issuer| {
             let (path, issuer) = (folder.join(REVOKED), issuer.to_owned());
             Err(CredentialError::ListGone { path, issuer })
@@ -192,6 +209,7 @@ impl Credentials {
 fn client_verifier(
     files: &Files,
     folder: &Path,
+    before: &Revocations,
 ) -> Result<(Arc<dyn ClientCertVerifier>, Revocations), CredentialError> {
     let unusable = |source: Box<dyn std::error::Error + Send + Sync>| {
         CredentialError::Authorities { path: folder.join(AUTHORITIES), source }
@@ -201,7 +219,7 @@ fn client_verifier(
         Some(revoked) => revocations(revoked, folder)?,
         None => Vec::new(),
     };
-    let revocations = Revocations::of(&mut lists, &authorities)
+    let revocations = Revocations::of(&mut lists, &authorities, before)
         .map_err(|what| CredentialError::List { path: folder.join(REVOKED), what })?;
     let mut roots = RootCertStore::empty();
     for authority in authorities {

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tracing::{error, info};
 
 use super::credentials::Files;
-use super::{CredentialError, Credentials, Trust};
+use super::{CredentialError, Trust};
 use crate::metrics::Metrics;
 
 /// How often the files are looked at. Reading them is simpler than being told of changes, which comes late or
@@ -63,7 +63,7 @@ fn look(trust: &Trust, folder: &Path, refused: Option<&Files>) -> Look {
     if files == trust.credentials().files || Some(&files) == refused {
         return Look::Same;
     }
-    match successor(trust, &files, folder) {
+    match trust.credentials().succeeded_by(files.clone(), folder) {
         Ok(credentials) => {
             credentials.warn();
             trust.replace(credentials);
@@ -71,13 +71,6 @@ fn look(trust: &Trust, folder: &Path, refused: Option<&Files>) -> Look {
         }
         Err(error) => Look::Refused(Some(Box::new(files)), error),
     }
-}
-
-/// What the files hold, if it may take the place of what counts at the moment.
-fn successor(trust: &Trust, files: &Files, folder: &Path) -> Result<Credentials, CredentialError> {
-    let credentials = Credentials::from_files(files.clone(), folder)?;
-    trust.credentials().may_become(&credentials, folder)?;
-    Ok(credentials)
 }
 
 #[cfg(test)]
@@ -90,7 +83,7 @@ mod tests {
     use rustls_pki_types::{CertificateDer, UnixTime};
     use tempfile::TempDir;
 
-    use super::super::ListError;
+    use super::super::{Credentials, ListError};
     use super::*;
 
     type Authority = CertifiedIssuer<'static, KeyPair>;
@@ -233,6 +226,20 @@ mod tests {
         place.believes(&[&here]);
         place.revokes(&[list(&here, 2024, &[2])]).unwrap();
         assert_eq!([1, 2].map(|serial| place.lets_in(&client(&here, serial))), [true, false]);
+    }
+
+    #[test]
+    fn the_list_of_an_authority_that_was_believed_goes_after_it() {
+        let (old, new) = (authority("us"), authority("them"));
+        let place = Place::believing(&[&new, &old]);
+        let ours = list(&old, 2024, &[1]);
+        place.revokes(std::slice::from_ref(&ours)).unwrap();
+        place.believes(&[&new]);
+        place.revokes(std::slice::from_ref(&ours)).unwrap();
+        // It is known for as long as its list is there, whatever else is changed.
+        place.revokes(&[ours, list(&new, 2024, &[])]).unwrap();
+        place.revokes(&[list(&new, 2024, &[1])]).unwrap();
+        assert_eq!([1, 2].map(|serial| place.lets_in(&client(&new, serial))), [false, true]);
     }
 
     #[test]

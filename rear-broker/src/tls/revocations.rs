@@ -18,8 +18,8 @@ pub(super) struct Revocations {
     authorities: Vec<Authority>,
 }
 
-/// An authority that is believed.
-#[derive(Debug, PartialEq, Eq)]
+/// An authority that is believed, or was.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Authority {
     name: Name,
     key: Vec<u8>,
@@ -29,7 +29,7 @@ struct Authority {
 #[derive(Debug)]
 struct Issuer {
     name: Name,
-    /// The key that signed it; of an authority in between it is not known here.
+    /// The key that signed it, also of an authority that was believed before; of one in between it is not known here.
     key: Option<Vec<u8>>,
 }
 
@@ -62,18 +62,29 @@ pub enum ListError {
 }
 
 impl Revocations {
-    /// Sorts the lists so that of each issuer the newest counts, and finds out whose they are.
+    /// Sorts the lists so that of each issuer the newest counts, and finds out whose they are, if need be among those that
+    /// were believed `before`.
     pub(super) fn of(
         lists: &mut [CertificateRevocationListDer<'_>],
         authorities: &[CertificateDer<'_>],
+        before: &Self,
     ) -> Result<Self, ListError> {
         lists.sort_by_key(|list| {
             Reverse(parsed(list).ok().map(|list| list.last_update().timestamp()))
         });
         let authorities: Vec<Authority> = authorities.iter().filter_map(Authority::of).collect();
-        let issuers = lists.iter().map(|list| Issuer::of(&parsed(list)?, &authorities));
+        let known = before.known();
+        let issuers = lists.iter().map(|list| Issuer::of(&parsed(list)?, &authorities, &known));
         let issuers = issuers.collect::<Result<_, _>>()?;
         Ok(Self { issuers, authorities })
+    }
+
+    /// All whose keys are known.
+    fn known(&self) -> Vec<Authority> {
+        let signers = self.issuers.iter().filter_map(|issuer| {
+            Some(Authority { name: issuer.name.clone(), key: issuer.key.clone()? })
+        });
+        signers.chain(self.authorities.iter().cloned()).collect()
     }
 
     /// An issuer that is believed there still, and of which there is no list any more.
@@ -116,13 +127,18 @@ impl Issuer {
     fn of(
         list: &CertificateRevocationList<'_>,
         authorities: &[Authority],
+        known: &[Authority],
     ) -> Result<Self, ListError> {
         let name = Name::of(list.issuer());
         let namesakes = authorities.iter().filter(|authority| authority.name == name);
         let (signers, others): (Vec<_>, Vec<_>) =
             namesakes.partition(|authority| authority.has_signed(list));
         match (signers.first(), others.is_empty()) {
-            (None, true) => Ok(Self { name, key: None }),
+            (None, true) => {
+                let mut known = known.iter().filter(|known| known.name == name);
+                let signer = known.find(|known| known.has_signed(list));
+                Ok(Self { name, key: signer.map(|known| known.key.clone()) })
+            }
             (None, false) => Err(ListError::Unsigned(name.shown)),
             (Some(_), false) => Err(ListError::Shared(name.shown)),
             (Some(signer), true) => Ok(Self { key: Some(signer.key.clone()), name }),
