@@ -86,9 +86,8 @@ impl Watch {
 
     /// Whether it is older than what was seen of the same life.
     fn is_behind(&self, level: &Level) -> bool {
-        self.seen_and_found(level).is_some_and(|(seen, found)| {
-            found.incarnation == seen.incarnation && found < seen
-        })
+        self.seen_and_found(level)
+            .is_some_and(|(seen, found)| found.incarnation == seen.incarnation && found < seen)
     }
 
     fn seen_and_found(&self, level: &Level) -> Option<(Position, Position)> {

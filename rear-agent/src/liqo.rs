@@ -13,6 +13,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use rear_agent_sdk::Resources;
 use thiserror::Error;
+use tokio::sync::OwnedMutexGuard;
 use tracing::info;
 
 pub use kubeconfig::{KubeconfigError, checked};
@@ -75,27 +76,43 @@ impl Liqo {
         Self { settings, running: Mutex::default() }
     }
 
-    /// Peers with a cluster, for as much as `whole` says when it is this run's turn. Returns the last words of the program.
+    /// Peers with a cluster, for as much as `whole` says when it is this run's turn: nothing is done if that is nothing. Returns
+    /// the last words of the program.
     pub async fn peer(
         &self,
         cluster: &str,
-        whole: impl FnOnce() -> Resources,
+        whole: impl AsyncFnOnce() -> Option<Resources>,
+    ) -> Result<Option<String>, PeeringError> {
+        let _turn = self.turn(cluster).await?;
+        match whole().await {
+            Some(whole) => self.ask_for(cluster, whole).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The same for less than before: the peering ends if nothing is left.
+    pub async fn shrink(
+        &self,
+        cluster: &str,
+        whole: impl AsyncFnOnce() -> Option<Resources>,
     ) -> Result<String, PeeringError> {
-        arguments::check(cluster)?;
-        let turn = self.turn(cluster);
-        let _turn = turn.lock().await;
+        // Whoever comes meanwhile peers after that: what it needs is not undone.
+        let _turn = self.turn(cluster).await?;
+        match whole().await {
+            Some(whole) => self.ask_for(cluster, whole).await,
+            None => self.unpeer(cluster).await,
+        }
+    }
+
+    async fn ask_for(&self, cluster: &str, whole: Resources) -> Result<String, PeeringError> {
         let remote = self.remote(cluster).await?;
         let settings = &self.settings;
-        let arguments = arguments::peer(settings, remote.path(), whole());
+        let arguments = arguments::peer(settings, remote.path(), whole);
         info!(cluster, ?arguments, "peering");
         Ok(process::run(&settings.program, &arguments, settings.limit).await?)
     }
 
-    /// Ends the peering with a cluster.
-    pub async fn unpeer(&self, cluster: &str) -> Result<String, PeeringError> {
-        arguments::check(cluster)?;
-        let turn = self.turn(cluster);
-        let _turn = turn.lock().await;
+    async fn unpeer(&self, cluster: &str) -> Result<String, PeeringError> {
         let remote = self.remote(cluster).await?;
         let settings = &self.settings;
         let arguments = arguments::unpeer(settings, remote.path());
@@ -103,9 +120,14 @@ impl Liqo {
         Ok(process::run(&settings.program, &arguments, settings.limit).await?)
     }
 
-    fn turn(&self, cluster: &str) -> Arc<tokio::sync::Mutex<()>> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.entry(cluster.to_owned()).or_default().clone()
+    /// To be kept while a program runs.
+    async fn turn(&self, cluster: &str) -> Result<OwnedMutexGuard<()>, PeeringError> {
+        arguments::check(cluster)?;
+        let turn = {
+            let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            running.entry(cluster.to_owned()).or_default().clone()
+        };
+        Ok(turn.lock_owned().await)
     }
 
     /// A checked copy that only this agent can read and nobody can change meanwhile.

@@ -15,7 +15,6 @@ use kube::runtime::controller::Action;
 use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::watcher::Event;
 use kube::runtime::{Controller, Predicate, PredicateConfig, WatchStreamExt, predicates};
-use rear_agent_sdk::Resources;
 use rear_agent_sdk::communicator::Timestamp;
 use serde_json::json;
 
@@ -24,7 +23,6 @@ use super::resource_request::{Release, release};
 use super::{PAUSE, again, drive, watched};
 use crate::clock::has_passed;
 use crate::context::{Context, ReconcileError};
-use crate::promises::translate::Instruction;
 use crate::promises::{Disturbance, is_ours};
 use crate::resources::ReservationInstruction;
 use peer::Peerings;
@@ -81,15 +79,9 @@ impl Delivered {
         self.store.state().into_iter().filter(live)
     }
 
-    /// All that is reserved on a cluster, by instructions that live and whose time is not over; nothing if there are none.
-    fn towards(&self, target: &str) -> Option<Resources> {
-        let now = rear_agent_sdk::now();
-        let is_towards = |known: &Arc<ReservationInstruction>| {
-            known.spec.target_cluster_id == target && !is_over(known, now)
-        };
-        let of_target = self.live().filter(is_towards);
-        let amounts = of_target.filter_map(|known| known.amounts().resources().ok());
-        amounts.reduce(|sum, next| sum.checked_add(next).unwrap_or(sum))
+    /// What is reserved on a cluster, by instructions that live.
+    fn towards(&self, target: &str) -> impl Iterator<Item = Arc<ReservationInstruction>> {
+        self.live().filter(move |known| known.spec.target_cluster_id == target)
     }
 }
 
@@ -171,7 +163,7 @@ async fn reconcile(
     Ok(next_look(instruction.spec.expires_at.as_deref(), rear_agent_sdk::now()))
 }
 
-/// Whether its time is over: the broker may be away, and its provider does not keep it any more.
+/// Whether its time is over by this cluster's clock.
 fn is_over(instruction: &ReservationInstruction, now: Timestamp) -> bool {
     instruction.spec.expires_at.as_deref().is_some_and(|end| has_passed(end, now))
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
+use super::clock::Clock;
 use super::process::Broker;
 use super::site::Site;
 
@@ -23,6 +24,7 @@ pub(crate) struct Start<'a> {
     site: &'a Site,
     arguments: Vec<String>,
     kubeconfig: PathBuf,
+    clock: Option<&'a Clock>,
 }
 
 impl<'a> Start<'a> {
@@ -30,7 +32,7 @@ impl<'a> Start<'a> {
     pub(crate) fn alone(site: &'a Site) -> Self {
         let arguments = ["--advertisement-namespace=rear-agent"];
         let arguments = arguments.iter().chain(&NO_PORTS).map(ToString::to_string).collect();
-        Self { site, arguments, kubeconfig: site.kubeconfig.clone() }
+        Self { site, arguments, kubeconfig: site.kubeconfig.clone(), clock: None }
     }
 
     /// For a cluster of a broker.
@@ -56,10 +58,17 @@ impl<'a> Start<'a> {
         self
     }
 
+    /// With a clock of its own.
+    pub(crate) fn by(mut self, clock: &'a Clock) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rear-agent"));
         command.args(&self.arguments).env("KUBECONFIG", &self.kubeconfig).env("NO_COLOR", "1");
         command.env("POD_NAMESPACE", "rear-agent").stdin(Stdio::null());
+        command.envs(self.clock.iter().flat_map(|clock| clock.environment()));
         command
     }
 

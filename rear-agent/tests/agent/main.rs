@@ -8,6 +8,8 @@ mod agent;
 mod background;
 mod broker_cluster;
 mod by_hand;
+#[path = "../../../rear-broker/tests/broker/clock.rs"]
+mod clock;
 mod earlier_broker;
 mod flags;
 mod install;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rear_testbed::eventually;
 
 use super::agent::Start;
+use super::clock::Clock;
 use super::requests::{World, requester};
 use super::site::deploy;
 
@@ -186,6 +187,30 @@ fn what_is_over_is_not_peered_although_the_broker_is_away() {
     // Nobody has tried, and it is not a part of what is peered for the other.
     assert_eq!(world.rome.field(&ended, PEERED).as_deref(), Some("False"));
     assert_eq!(liqoctl.calls(), ["peer --gw-server-service-type NodePort --cpu 2 --memory 4Gi"]);
+}
+
+#[test]
+fn what_lives_at_the_broker_is_peered_by_a_cluster_whose_clock_is_ahead() {
+    let mut world = World::start();
+    let liqoctl = Liqoctl::new(world.rome.server.folder());
+    drop(world.of_rome.take());
+    let clock = Clock::new(world.rome.server.folder());
+    clock.set("+2h");
+    let agent = liqoctl.start(&world).by(&clock).run();
+    world.of_rome = Some(agent);
+    let ids = ["a", "b"].map(|name| {
+        let id = world.reserved(name, "requestedCPU: '2', requestedMemory: 4Gi, duration: 1h");
+        world.rome.until(&requester(&id), PEERED, "True");
+        world.rome.until(&requester(&id), ACTIVE, "True");
+        id
+    });
+    // By its clock, the time of both is over.
+    let expired = ".status.conditions[?(@.type==\"Expired\")].status";
+    world.rome.until(&requester(&ids[0]), expired, "True");
+    let peer = "peer --gw-server-service-type NodePort";
+    let (one, both) =
+        (format!("{peer} --cpu 2 --memory 4Gi"), format!("{peer} --cpu 4 --memory 8Gi"));
+    assert_eq!(liqoctl.calls(), [one, both]);
 }
 
 #[test]

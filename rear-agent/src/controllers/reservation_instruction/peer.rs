@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures::future::join_all;
 use kube::ResourceExt;
 use kube::runtime::controller::Action;
 use kube::runtime::events::EventType;
 use rear_agent_sdk::communicator::Reservation;
-use rear_agent_sdk::{Chain, Error};
+use rear_agent_sdk::{Chain, Error, Resources};
 use rear_api::reservation::PhaseName;
 use serde_json::json;
 use tracing::{info, warn};
@@ -17,6 +18,7 @@ use super::status::{ACTIVE, Finding, PEERED, decide, is_so};
 use super::{Delivered, is_over, named};
 use crate::context::{Context, ReconcileError, apply_metadata, apply_status, let_go};
 use crate::liqo::Liqo;
+use crate::promises::translate::Instruction;
 use crate::resources::{Condition, ReservationInstruction, ReservationInstructionStatus, Truth};
 use crate::steps::step;
 
@@ -61,15 +63,19 @@ impl Peerings {
             return Ok(None);
         };
         let is_peered = is_so(instruction, PEERED) && is_held(instruction);
-        let is_late = !is_peered && is_over(instruction, rear_agent_sdk::now());
-        if is_late || is_peered && is_so(instruction, ACTIVE) {
+        if is_peered && is_so(instruction, ACTIVE) {
             self.show(instruction, &[]).await?;
             return Ok(None);
+        }
+        if !is_peered && self.has_ended(instruction).await {
+            self.show(instruction, &[]).await?;
+            // It goes with the broker's next level, unless the broker comes back and knows better.
+            return Ok(Some(LONGEST_PAUSE));
         }
         let mut findings = Vec::new();
         if !is_peered {
             match self.peer(liqo, instruction).await? {
-                None => return Ok(None),
+                None => return Ok(Some(FIRST_PAUSE)),
                 Some(Ok(said)) => findings.push(Finding::new(PEERED, Truth::True, "Peered", said)),
                 Some(Err(why)) => {
                     let failed = Finding::new(PEERED, Truth::False, "Failed", why);
@@ -97,7 +103,7 @@ impl Peerings {
     }
 
     /// What the provider keeps for this cluster is asked for as a whole: there is one peering for all reservations.
-    /// Nothing, if the instruction has gone meanwhile.
+    /// Nothing, if the instruction has gone meanwhile, or its time is over when it is its turn.
     async fn peer(
         &self,
         liqo: &Liqo,
@@ -113,11 +119,26 @@ impl Peerings {
         self.show(instruction, &[started]).await?;
         step!("peering-announced");
         let target = &instruction.spec.target_cluster_id;
-        let whole = || self.delivered.towards(target).unwrap_or_default();
-        let outcome = liqo.peer(target, whole).await;
+        let outcome = liqo.peer(target, async || self.wanted_of(target).await).await;
         step!("peering-done");
+        let Some(outcome) = outcome.transpose() else { return Ok(None) };
         self.context.metrics.peered(outcome.is_ok());
         Ok(Some(outcome.map_err(|error| Chain(&error).to_string())))
+    }
+
+    /// All that is reserved on a cluster and has not ended; nothing if there is none.
+    async fn wanted_of(&self, target: &str) -> Option<Resources> {
+        let wanted = self.delivered.towards(target).map(async |known| {
+            let has_ended = self.has_ended(&known).await;
+            known.amounts().resources().ok().filter(|_| !has_ended)
+        });
+        let wanted = join_all(wanted).await.into_iter().flatten();
+        wanted.reduce(|sum, next| sum.checked_add(next).unwrap_or(sum))
+    }
+
+    /// Whether its time is over. This cluster's clock may be ahead: while the broker says that it lives, it does.
+    async fn has_ended(&self, instruction: &ReservationInstruction) -> bool {
+        is_over(instruction, rear_agent_sdk::now()) && !self.lives_on(instruction).await
     }
 
     /// What came of it, and when to try again.
@@ -171,7 +192,7 @@ impl Peerings {
         Ok(Action::await_change())
     }
 
-    /// Whether the instruction was deleted by hand: then it comes back, and the peering is needed.
+    /// Whether the broker says that it lives: one that was deleted by hand comes back, and the peering is needed.
     async fn lives_on(&self, instruction: &ReservationInstruction) -> bool {
         let Some(broker) = &self.context.broker else { return false };
         let known = broker.reservation(&instruction.spec.reservation_name).await;
@@ -179,13 +200,7 @@ impl Peerings {
     }
 
     async fn shrink(&self, liqo: &Liqo, target: &str) -> Result<(), crate::liqo::PeeringError> {
-        let said = match self.delivered.towards(target) {
-            Some(_) => {
-                let whole = || self.delivered.towards(target).unwrap_or_default();
-                liqo.peer(target, whole).await?
-            }
-            None => liqo.unpeer(target).await?,
-        };
+        let said = liqo.shrink(target, async || self.wanted_of(target).await).await?;
         info!(target, said, "the peering is smaller, or has ended");
         Ok(())
     }
