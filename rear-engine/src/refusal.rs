@@ -69,6 +69,9 @@ pub enum Refusal {
     /// A promise is not prolonged on a provider that may be gone.
     #[error("the provider {0} has not been heard of for too long")]
     ProviderStale(ClusterId),
+    /// After a restore, the provider may know better what was agreed on.
+    #[error("since the ledger was restored, the provider {0} has not said what it holds")]
+    ProviderRecovering(ClusterId),
     /// A promise is not prolonged on a provider that has promised too much.
     #[error("the provider {0} is overcommitted")]
     ProviderOvercommitted(ClusterId),
@@ -160,6 +163,7 @@ impl Refusal {
             | Self::EndHasPassed => false,
             Self::TooManyReservations { .. }
             | Self::ProviderStale(_)
+            | Self::ProviderRecovering(_)
             | Self::ProviderOvercommitted(_)
             | Self::Ledger { .. }
             | Self::NoRoom(_) => true,

@@ -31,7 +31,7 @@ pub const MAX_WAITING: usize = 4096;
 pub struct Answer {
     /// The commit that it can be read from.
     pub position: Position,
-    /// The reservation that the command was about, as it is after the commit.
+    /// The reservation that the command was about, as the command left it: by the end of the commit, another may have ended it.
     pub reservation: Option<Reservation>,
 }
 

@@ -72,8 +72,8 @@ codes! {
     Outdated = "outdated", 409, "A newer advertisement is known";
     /// The reservation has ended.
     AlreadyEnded = "already-ended", 409, "The reservation has ended";
-    /// The provider has not been heard of for too long.
-    ProviderStale = "provider-stale", 409, "The provider has not been heard of for too long";
+    /// The provider has not been heard of for too long, or has not said yet what it holds after a restore.
+    ProviderStale = "provider-stale", 409, "The provider has not been heard of for too long, or not since a restore";
     /// The provider has promised or used more than it has.
     ProviderOvercommitted = "provider-overcommitted", 409, "The provider is overcommitted";
     /// The sum of the promises on a cluster cannot be represented.

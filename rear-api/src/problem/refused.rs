@@ -119,7 +119,7 @@ pub const fn code_of_refusal(refusal: &Refusal) -> Code {
         Refusal::AlreadyEnded(_) => Code::AlreadyEnded,
         Refusal::TooLong(_) => Code::TooLong,
         Refusal::EndHasPassed => Code::EndHasPassed,
-        Refusal::ProviderStale(_) => Code::ProviderStale,
+        Refusal::ProviderStale(_) | Refusal::ProviderRecovering(_) => Code::ProviderStale,
         Refusal::ProviderOvercommitted(_) => Code::ProviderOvercommitted,
         Refusal::Ledger { source: LedgerError::Overflow, .. } => Code::LedgerFull,
         // More given back than promised: not the caller's mistake.

@@ -29,6 +29,7 @@ fn every_refusal() -> Vec<(Refusal, &'static str, u16)> {
         (Refusal::TooLong(Duration::from_seconds(60)), "too-long", 422),
         (Refusal::EndHasPassed, "end-has-passed", 422),
         (Refusal::ProviderStale(cluster("rome")), "provider-stale", 409),
+        (Refusal::ProviderRecovering(cluster("rome")), "provider-stale", 409),
         (Refusal::ProviderOvercommitted(cluster("rome")), "provider-overcommitted", 409),
         (ledger(LedgerError::Overflow), "ledger-full", 409),
         (ledger(LedgerError::Underflow), "internal", 500),
@@ -48,6 +49,7 @@ fn every_refusal() -> Vec<(Refusal, &'static str, u16)> {
             | Refusal::TooLong(_)
             | Refusal::EndHasPassed
             | Refusal::ProviderStale(_)
+            | Refusal::ProviderRecovering(_)
             | Refusal::ProviderOvercommitted(_)
             | Refusal::Ledger { source: LedgerError::Overflow | LedgerError::Underflow, .. }
             | Refusal::NoRoom(_) => {}

@@ -108,11 +108,15 @@ impl Desk {
     fn touch_recovered(&self, event: &Event) {
         match (&event.what, &event.subject) {
             (Happening::Recovered, Subject::Cluster(provider)) => {
-                let promised: Vec<_> = {
-                    let view = self.broker.store.view();
-                    view.fleet().live_of_provider(provider).map(|kept| kept.id).collect()
+                let waiting: Vec<_> = {
+                    let (mirror, view) = (self.mirror(), self.broker.store.view());
+                    let fleet = view.fleet();
+                    let promised = fleet.live_of_provider(provider).map(|kept| kept.id);
+                    let objects = mirror.reservations.indexed().copied();
+                    let unknown = objects.filter(|id| fleet.reservation(*id).is_none());
+                    promised.chain(unknown).collect()
                 };
-                self.touch(promised.into_iter().map(Key::Reservation));
+                self.touch(waiting.into_iter().map(Key::Reservation));
             }
             (Happening::Recovered, _) => self.touch_everything(),
             _ => {}

@@ -46,7 +46,7 @@ fn provider_has_spoken(fleet: &Fleet, reservation: &Reservation) -> Result<(), R
     let provider = &reservation.provider;
     let recovering = |cluster: &Cluster| fleet.is_recovering(cluster.record());
     if fleet.cluster(provider).is_some_and(recovering) {
-        return Err(Refusal::ProviderStale(provider.clone()));
+        return Err(Refusal::ProviderRecovering(provider.clone()));
     }
     Ok(())
 }

@@ -269,7 +269,7 @@ fn another_end_is_agreed_on_only_when_the_provider_has_spoken() {
     ];
     for (in_backup, at_provider, wanted, what) in cases {
         let (mut stage, known) = restored_with_end(in_backup);
-        let refused = Err(Refusal::ProviderStale(cluster("p")));
+        let refused = Err(Refusal::ProviderRecovering(cluster("p")));
         assert_eq!(renew_for(&mut stage, known, wanted), refused, "{what}");
         let end = at_provider.map(|span| stage.now.plus(span.parse().unwrap()));
         let holding = Holding { reservation: known, ..held(1, resources("1", "1Gi"), end) };

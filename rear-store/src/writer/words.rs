@@ -11,8 +11,9 @@ use super::batch::Draft;
 use crate::refreshments::Word;
 use crate::timekeeper::Reading;
 
-/// So long a word may still be news: no outage lies between, only the batch that was being committed when it was said.
-const STAYS_NEWS: Duration = Duration::from_seconds(5);
+/// So long a word may still be news: no outage lies between, only the batch that was being committed when it was said, which takes
+/// up to five seconds where it is put into etcd again and again.
+const STAYS_NEWS: Duration = Duration::from_seconds(10);
 
 impl Writer {
     pub(super) fn take_in_words(&mut self, reading: Reading, draft: &mut Draft) {
