@@ -1,10 +1,10 @@
 //! Damage is found and named: the auditor of states, the witness of histories, and changes that do not fit.
 
-use rear_engine::advertisement::Order;
+use rear_engine::advertisement::{Consumed, Order};
 use rear_engine::audit::{Books, Violation, Witness, books};
 use rear_engine::fleet::{ClusterRecord, Divergence};
 use rear_engine::reservation::{Failed, Failure, Release, Released};
-use rear_engine::testing::{ask, cluster, id, resources};
+use rear_engine::testing::{advertisement, ask, cluster, id, resources};
 use rear_engine::{
     Ask, Change, ClusterId, Decision, Dimension, Event, Happening, Phase, Reservation, Resources,
     Subject, Terms,
@@ -138,6 +138,26 @@ fn the_witness_needs_no_event_to_notice_a_grant_beyond_what_is_there() {
 }
 
 #[test]
+fn the_witness_counts_what_a_requester_uses_against_what_it_was_promised() {
+    let mut stage = Stage::new();
+    let two = resources("2", "2Gi");
+    let mut told = advertisement("4", "4Gi", stage.now);
+    told.allocated = two;
+    told.consumed = Consumed::new([(cluster("r"), two)]).unwrap();
+    stage.advertise("p", told).unwrap();
+    let made = stage.reserve(ask("r", two));
+    let grant = |cpu: &str| {
+        let ask = ask("s", resources(cpu, "2Gi"));
+        let new = Reservation { id: id(9), ask, reserved_at: stage.now, ..made.clone() };
+        let total = made.held().checked_add(new.held()).unwrap();
+        Witness::of(&stage.fleet).observe(&decision(vec![put(&new), ledger(total)]), stage.now)
+    };
+    assert_eq!(grant("2"), Ok(()), "half of it is left");
+    let beyond = grant("2001m");
+    assert!(matches!(beyond, Err(Violation::GrantedTwice { available: -1, .. })), "{beyond:?}");
+}
+
+#[test]
 fn the_witness_lets_an_advertisement_adopt_and_nothing_else() {
     let (stage, made) = one_promise();
     let told = |subject, what| Event { at: stage.now, subject, what, by: of("q") };
@@ -157,6 +177,38 @@ fn the_witness_lets_an_advertisement_adopt_and_nothing_else() {
     let own = Reservation { provider: cluster("q"), ..foreign };
     let entry = Change::Ledger { cluster: cluster("q"), total: resources("1", "1Gi") };
     assert_eq!(observe(vec![put(&own), entry], adopts(id(9))), Ok(()));
+}
+
+#[test]
+fn the_witness_lets_a_provider_know_of_a_later_end_and_of_nothing_else() {
+    let mut stage = Stage::new();
+    stage.idle("p", "4", "4Gi");
+    let terms = Terms { duration: Some("1h".parse().unwrap()), ..Terms::default() };
+    let made = stage.reserve(Ask::new(cluster("r"), resources("1", "1Gi"), terms).unwrap());
+    let says = |stage: &Stage, new: &Reservation| {
+        let told = |subject, what| Event { at: stage.now, subject, what, by: of("p") };
+        let subject = Subject::Cluster(cluster("p"));
+        let events = vec![
+            told(subject.clone(), Happening::Advertised),
+            told(Subject::Reservation(made.id), Happening::Adopted),
+        ];
+        let decision = Decision { subject, changes: vec![put(new)], events };
+        Witness::of(&stage.fleet).observe(&decision, stage.now)
+    };
+    let until = |span: &str, of: &Reservation| {
+        let end = of.expires_at.map(|end| end.plus(span.parse().unwrap()));
+        Reservation { expires_at: end, ..of.clone() }
+    };
+    let objection = Err(Violation::Advertisement { cluster: cluster("p") });
+    assert_eq!(says(&stage, &until("1ns", &made)), Ok(()));
+    assert_eq!(says(&stage, &until("0", &made)), objection, "nothing has changed");
+    assert_eq!(says(&stage, &until("-1ns", &made)), objection, "it is earlier");
+    assert_eq!(says(&stage, &Reservation { expires_at: None, ..made.clone() }), objection);
+    let more = Reservation { ask: ask("r", resources("2", "2Gi")), ..made.clone() };
+    assert_eq!(says(&stage, &until("1ns", &more)), objection, "it is another promise");
+    stage.act(rear_engine::Command::Release { id: made.id, by: of("r") }).unwrap();
+    let ended = stage.fleet.reservation(made.id).unwrap().clone();
+    assert_eq!(says(&stage, &until("1ns", &ended)), objection, "it has ended");
 }
 
 #[test]

@@ -50,6 +50,8 @@ fn texts_that_go_reads_mean_the_same() {
         ("-9223372036854775808ns", i64::MIN),
         ("9007199254740993ns", 9_007_199_254_740_993),
         ("0.100000000000000000000h", 360 * S),
+        // Go looks at digits as long as their number is at most 2^63, though it would have room for one more.
+        ("0.9790878925333333108h", 3_524_716_413_119),
         ("0.830103483285477580700h", 2988 * S + 372_539_827),
     ] {
         assert_eq!(nanos(text), Ok(expected), "{text}");

@@ -88,6 +88,21 @@ fn equally_close_clusters_are_named_in_order_of_their_ids() {
 }
 
 #[test]
+fn so_are_those_that_are_as_close_and_have_more_of_something_else() {
+    for backwards in [false, true] {
+        let mut stage = Stage::new();
+        for number in 0..300 {
+            let more = if backwards { 300 - number } else { number };
+            stage.idle(&format!("c{number:03}"), "9", &format!("{}Gi", 10 + more));
+        }
+        let refused = stage.refused(ask("r", resources("10", "10Gi")));
+        let named = refused.candidates.iter().map(|found| found.cluster.to_string());
+        let expected = (0..MAX_OBSTACLES).map(|number| format!("c{number:03}"));
+        assert!(named.eq(expected), "{:?}", reasons(&refused));
+    }
+}
+
+#[test]
 fn every_refusal_says_whether_waiting_helps() {
     let mut stage = Stage::new();
     stage.idle("a", "1", "1Gi");

@@ -86,4 +86,7 @@ fn labels_are_bounded_in_number_and_length() {
     assert_eq!(many(64).unwrap().len(), 64);
     assert!(many(0).unwrap().is_empty() && !many(1).unwrap().is_empty());
     assert_eq!(many(65), Err(LabelsError::TooMany));
+    // Keys of two characters and no values; one of three with a value of two.
+    assert_eq!(many(10).unwrap().bytes(), 20);
+    assert_eq!(with("key", "v2").unwrap().bytes(), 5);
 }
