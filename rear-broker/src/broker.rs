@@ -32,8 +32,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 pub struct Broker {
     /// The ledger.
     pub store: Store,
-    /// Whether requesters learn the names of clusters that they do not get.
-    pub names: Names,
+    /// What is told to whom, at the moment.
+    telling: ArcSwap<Telling>,
     /// What is counted.
     pub metrics: Arc<Metrics>,
     /// Turns true when it is time to stop.
@@ -59,12 +59,21 @@ pub struct Broker {
     for_administrators_only: bool,
 }
 
+/// What is told to whom, as the operator wants it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Telling {
+    /// Whether requesters learn the names of clusters that they do not get.
+    pub names: Names,
+    /// Whether each cluster has series of metrics of its own.
+    pub each_cluster: bool,
+}
+
 impl Broker {
     /// A broker on this ledger.
     #[must_use]
     pub fn new(
         store: Store,
-        names: Names,
+        telling: Telling,
         metrics: Arc<Metrics>,
         stopping: watch::Receiver<bool>,
         rate: RateLimit,
@@ -74,7 +83,7 @@ impl Broker {
         let snapshots = Arc::new(Semaphore::new(MAX_SNAPSHOTS));
         Self {
             store,
-            names,
+            telling: ArcSwap::from_pointee(telling),
             metrics,
             stopping,
             rate,
@@ -161,7 +170,7 @@ impl Broker {
 
     /// Decides a command and waits until the decision is durable.
     pub async fn submit(&self, command: Command) -> Result<Answer, Failure> {
-        self.decide(command).await.map_err(|error| Failure::of(&error, self.names))
+        self.decide(command).await.map_err(|error| Failure::of(&error, self.telling().names))
     }
 
     /// The same, with the store's own words for what went wrong.
@@ -186,6 +195,17 @@ impl Broker {
             Ok(()) => Ok(()),
             Err(news) => self.submit(news).await.map(drop),
         }
+    }
+
+    /// What is told to whom.
+    #[must_use]
+    pub fn telling(&self) -> Telling {
+        **self.telling.load()
+    }
+
+    /// From now on so much is told.
+    pub fn tell(&self, telling: Telling) {
+        self.telling.store(Arc::new(telling));
     }
 
     /// From now on clusters may ask so often; what they have asked before is forgotten.
@@ -234,7 +254,7 @@ pub(crate) mod tests {
         let rate = RateLimit::new(NonZeroU32::MAX, NonZeroU32::MAX);
         let (metrics, audit) = (Arc::new(Metrics::new()), Audit::open(None).unwrap());
         let stopping = watch::channel(false).1;
-        (Broker::new(store, Names::Shown, metrics, stopping, rate, audit), hours)
+        (Broker::new(store, Telling::default(), metrics, stopping, rate, audit), hours)
     }
 
     /// Since when each of these was heard last, in hours, once everything before is done.

@@ -110,12 +110,9 @@ impl Metrics {
     }
 
     /// The ledger of this broker is read whenever someone asks, with a series for each cluster if that is wanted.
-    pub fn watch(&self, broker: &Arc<Broker>, per_cluster: bool) {
+    pub fn watch(&self, broker: &Arc<Broker>) {
         let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
-        registry.register_collector(Box::new(ledger::Ledger {
-            broker: Arc::downgrade(broker),
-            per_cluster,
-        }));
+        registry.register_collector(Box::new(ledger::Ledger { broker: Arc::downgrade(broker) }));
     }
 
     /// Everything that was counted.

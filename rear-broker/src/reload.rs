@@ -39,6 +39,7 @@ impl Changeable {
         {
             self.broker.limit_to(new.rate_limit());
         }
+        self.broker.tell(new.telling());
         if let Err(error) = self.tell_the_store(&new).await {
             error!(%error, "the store's settings stay");
         }

@@ -169,14 +169,14 @@ impl House {
         let (over, is_over) = watch::channel(false);
         let broker = Broker::new(
             store,
-            config.names(),
+            config.telling(),
             metrics.clone(),
             stopping.clone(),
             config.rate_limit(),
             audit.clone(),
         );
         let broker = Arc::new(broker.for_administrators_only(!config.broker_interface.http));
-        metrics.watch(&broker, config.metrics_per_cluster);
+        metrics.watch(&broker);
         let doors = Doors::open(config).await?;
         let addresses = doors.addresses(config.address());
         let Doors { api, metrics: metrics_at, probes: probes_at, operations } = doors;

@@ -12,7 +12,7 @@ use crate::invocation::Invocation;
 use crate::small_disk;
 use crate::testbed;
 use crate::tools::{
-    self, CHROMEDRIVER, CHROMIUM, CURL, FAKETIME, IP, OPENSSL, PROMTOOL, SYSTEMD_ANALYZE,
+    self, CHROMEDRIVER, CHROMIUM, CURL, FAKETIME, IP, OPENSSL, PROMTOOL, STRACE, SYSTEMD_ANALYZE,
 };
 
 /// A set of tests that passes or fails as one.
@@ -67,11 +67,12 @@ pub(crate) const ALL: &[Suite] = &[
     },
     Suite {
         name: "operations",
-        shows: "systemd accepts the broker's unit, promtool its metrics; a clock at 1970 is told",
+        shows: "systemd accepts the broker's unit, promtool its metrics; a clock at 1970 and a disk that stands still are told",
         requirement: |root| {
-            tools::require_for_all_features(root, &[&SYSTEMD_ANALYZE, &PROMTOOL, &FAKETIME])
+            let tools = [&SYSTEMD_ANALYZE, &PROMTOOL, &FAKETIME, &STRACE];
+            tools::require_for_all_features(root, &tools)
         },
-        commands: |_| one_command(&tests("broker", "operators::")),
+        commands: |_| one_command(&tests("broker", "operators:: slow_disks::")),
     },
     Suite {
         name: "crowd",
@@ -156,7 +157,7 @@ pub(crate) const ALL: &[Suite] = &[
         name: "agent",
         shows: "the Kubernetes agent on real API servers: requests, promises, peering, kills",
         requirement: |root| {
-            tools::require_for_all_features(root, &[])?;
+            tools::require_for_all_features(root, &[&FAKETIME])?;
             testbed::api_server_with_definitions_is_there(root)
         },
         commands: |_| one_command(&tests("agent", &for_those_who_wait())),

@@ -110,6 +110,14 @@ pub(crate) const FAKETIME: Tool = Tool {
     install: Install::Debian("faketime"),
 };
 
+pub(crate) const STRACE: Tool = Tool {
+    name: "strace",
+    version: Version::Any,
+    why: "makes the disk of one program slow",
+    check: "strace --version",
+    install: Install::Debian("strace"),
+};
+
 pub(crate) const CHROMIUM: Tool = Tool {
     name: "chromium",
     version: Version::Any,
@@ -217,6 +225,7 @@ pub(crate) const ALL: &[Tool] = &[
     SYSTEMD_ANALYZE,
     PROMTOOL,
     FAKETIME,
+    STRACE,
     CXX,
     CHROMIUM,
     CHROMEDRIVER,

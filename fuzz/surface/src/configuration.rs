@@ -15,7 +15,7 @@ pub fn check(bytes: &[u8]) {
     match load(&Flags::default(), &Environment::from_iter(variables)) {
         Ok(loaded) => {
             let config = loaded.config;
-            let _ = (config.settings(), config.names(), config.rate_limit());
+            let _ = (config.settings(), config.telling(), config.rate_limit());
             let _ = (config.certificates(), config.administrators(), config.address());
             assert_eq!(config.changes(&config.clone()).len(), 0);
         }

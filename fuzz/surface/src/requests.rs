@@ -12,9 +12,8 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
-use rear_api::problem::Names;
 use rear_broker::audit::Audit;
-use rear_broker::broker::Broker;
+use rear_broker::broker::{Broker, Telling};
 use rear_broker::caller::Connection;
 use rear_broker::identity::Administrators;
 use rear_broker::limits::RateLimit;
@@ -86,7 +85,7 @@ async fn all(bytes: &[u8]) {
     let often = NonZeroU32::MAX;
     let broker = Arc::new(Broker::new(
         store.expect("a store"),
-        Names::Shown,
+        Telling::default(),
         Arc::new(Metrics::new()),
         stopping,
         RateLimit::new(often, often),

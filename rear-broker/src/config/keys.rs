@@ -180,11 +180,11 @@ keys! {
     /// Requests of one cluster at once, above the average
     request_burst: NonZeroU32 = "request-burst" "NUMBER" Some("40000"), AtOnce;
     /// Leave out the names of other clusters where a reservation is refused
-    hide_names: bool = "hide-names" "BOOL" Some("false"), AtRestart;
+    hide_names: bool = "hide-names" "BOOL" Some("false"), AtOnce;
     /// How a commit reaches the disk: two-phase, or one-phase, which is faster and tells a torn write by checksums alone
     durability: Durability = "durability" "HOW" Some("two-phase"), AtRestart;
     /// A series of metrics for each cluster, beside the sums: for fleets that Prometheus can bear
-    metrics_per_cluster: bool = "metrics-per-cluster" "BOOL" Some("false"), AtRestart;
+    metrics_per_cluster: bool = "metrics-per-cluster" "BOOL" Some("false"), AtOnce;
     /// How much is logged: off, error, warn, info, debug or trace, also by target as info,audit=off
     log_level: LogLevel = "log-level" "LEVEL" Some("info"), AtOnce;
     /// How the log is written: text, json, or auto, which is text on a terminal and JSON elsewhere

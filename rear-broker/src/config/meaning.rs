@@ -12,6 +12,7 @@ use super::error::{ConfigError, ConfigErrors, Place};
 use super::keys::Config;
 use super::value::{EtcdEndpoint, NamespaceName, Span, StoreKind};
 use super::{Found, Values};
+use crate::broker::Telling;
 use crate::identity::Administrators;
 use crate::kubernetes;
 use crate::limits::RateLimit;
@@ -97,10 +98,11 @@ impl Config {
         RateLimit::new(self.requests_per_second, self.request_burst)
     }
 
-    /// Whether requesters learn the names of clusters that they do not get.
+    /// What is told to whom.
     #[must_use]
-    pub fn names(&self) -> Names {
-        if self.hide_names { Names::LeftOut } else { Names::Shown }
+    pub fn telling(&self) -> Telling {
+        let names = if self.hide_names { Names::LeftOut } else { Names::Shown };
+        Telling { names, each_cluster: self.metrics_per_cluster }
     }
 
     /// What the store is told.

@@ -103,7 +103,7 @@ async fn hear(
         Telling::News(command) => match take(desk, *command).await {
             Ok(()) => Ok(()),
             Err(SubmitError::Refused(refusal)) => {
-                let problem = Problem::refused(&refusal, desk.broker.names);
+                let problem = Problem::refused(&refusal, desk.broker.telling().names);
                 let answer = Answer { code: problem.code, message: problem.detail };
                 desk.answer_advertisement(place, object, answer);
                 Ok(())

@@ -162,7 +162,7 @@ async fn submit(
 }
 
 fn refused(desk: &Desk, refusal: &Refusal) -> Answer {
-    let problem = Problem::refused(refusal, desk.broker.names);
+    let problem = Problem::refused(refusal, desk.broker.telling().names);
     let candidates = problem.candidates.as_ref().map(|all| json!({ "candidates": all }));
     Answer { code: Some(problem.code), message: problem.detail, explanation: candidates }
 }
@@ -182,7 +182,7 @@ fn explain(desk: &Desk, ask: &Ask) -> Answer {
         Ok(ranking) => ranking,
         Err(refusal) => return refused(desk, &refusal),
     };
-    let shown = DryRun::of(&ranking, view.position(), desk.broker.names);
+    let shown = DryRun::of(&ranking, view.position(), desk.broker.telling().names);
     let message = match &shown.target {
         Some(target) => format!("{target} would get it"),
         None => "nobody would get it".to_owned(),

@@ -18,8 +18,6 @@ use crate::broker::Broker;
 /// Reads the ledger for the metrics, without keeping the broker alive: it counts with them.
 pub(super) struct Ledger {
     pub(super) broker: Weak<Broker>,
-    /// Whether each cluster has series of its own.
-    pub(super) per_cluster: bool,
 }
 
 impl Debug for Ledger {
@@ -36,7 +34,7 @@ impl Collector for Ledger {
         encode_counts(store, &mut encoder)?;
         encode_writer(store.meters(), &mut encoder)?;
         encode_standing(store, &mut encoder)?;
-        let tally = store.tally(self.per_cluster);
+        let tally = store.tally(broker.telling().each_cluster);
         encode_states(&tally, &mut encoder)?;
         for (name, help, unit, amount) in AMOUNTS {
             let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;

@@ -222,7 +222,7 @@ pub(super) async fn confirm_clock(
     // It waits for a batch, as a thread: the store has no other way to be told.
     let confirmed = tokio::task::spawn_blocking(move || confirming.store.confirm_clock()).await;
     let confirmed = confirmed.map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
-    let answer = confirmed.map_err(|error| Failure::of(&error, broker.names))?;
+    let answer = confirmed.map_err(|error| Failure::of(&error, broker.telling().names))?;
     let time = moment::text(broker.store.view().now());
     Ok(json(StatusCode::OK, &Confirmed { time }, answer.position))
 }

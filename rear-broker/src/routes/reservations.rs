@@ -98,7 +98,7 @@ pub(super) async fn reserve(
 fn explanation(broker: &Broker, ask: &Ask) -> Result<Response<Body>, Failure> {
     let view = broker.store.view();
     let ranking = rear_engine::explain(view.fleet(), ask, view.now())?;
-    let shown = DryRun::of(&ranking, view.position(), broker.names);
+    let shown = DryRun::of(&ranking, view.position(), broker.telling().names);
     Ok(json(StatusCode::OK, &shown, view.position()))
 }
 

@@ -111,6 +111,20 @@ impl Connection {
         headers: &[(&str, &str)],
         body: Option<&[u8]>,
     ) -> io::Result<Answer> {
+        self.begin(method, path, headers, body)?;
+        let answer = self.answer()?;
+        super::description::check(method, path, &answer);
+        Ok(answer)
+    }
+
+    /// Asks, and leaves the answer for later.
+    pub(crate) fn begin(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&[u8]>,
+    ) -> io::Result<()> {
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n");
         for (name, value) in headers {
             head.extend([name, ": ", value, "\r\n"]);
@@ -119,10 +133,7 @@ impl Connection {
             head.extend(["Content-Length: ", &body.len().to_string(), "\r\n"]);
         }
         head.push_str("\r\n");
-        self.send(&[head.as_bytes(), body.unwrap_or_default()].concat())?;
-        let answer = self.answer()?;
-        super::description::check(method, path, &answer);
-        Ok(answer)
+        self.send(&[head.as_bytes(), body.unwrap_or_default()].concat())
     }
 
     /// The next frame of HTTP/2: its kind, its flags and what it carries.

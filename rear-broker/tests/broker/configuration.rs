@@ -192,7 +192,11 @@ fn a_wrong_value_is_told_with_its_place_and_what_would_be_right() {
             told_where(told, &format!("{}, line 1", list.display()));
         }
         let refused = Line::try_parse_from(["rear-broker", &flag]).map(drop).unwrap_err();
-        assert!(refused.to_string().contains(&format!("--{}", key.name)), "{refused}");
+        let refused = refused.to_string();
+        assert!(refused.contains(&format!("--{}", key.name)), "{refused}");
+        let remedy =
+            if key.shape == Shape::Switch { "[possible values: true, false]" } else { &remedy };
+        assert!(refused.contains(remedy), "{refused}");
         // An empty variable is one that is not set.
         if !bad.is_empty() {
             let variable = key.variable();

@@ -6,6 +6,8 @@ mod administration;
 #[cfg(feature = "clients")]
 mod authority;
 mod client;
+#[cfg(any(feature = "operations", feature = "etcd-tests"))]
+mod clock;
 mod configuration;
 mod corpus;
 mod counts;
@@ -39,6 +41,8 @@ mod revocations;
 mod rush;
 #[cfg(feature = "etcd-tests")]
 mod shared;
+#[cfg(feature = "operations")]
+mod slow_disks;
 mod supervisor;
 mod tools;
 #[cfg(feature = "clients")]

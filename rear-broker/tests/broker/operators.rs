@@ -6,10 +6,12 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 
 use super::client::Client;
+use super::clock::Clock;
 use super::counts::scrape;
 use super::pki::Authority;
-use super::process::{Broker, program, started};
-use super::tools::{advertise, request, reserve};
+use super::process::{Broker, program, signal, started};
+use super::reloads::{RELOADED, change, follow};
+use super::tools::{advertise, id_of, request, reserve};
 
 /// The most that `systemd-analyze security` may find open, in tenths: network and local sockets are what it is for.
 const MOST_EXPOSURE: &str = "12";
@@ -79,37 +81,20 @@ fn promtool_finds_nothing_wrong_with_the_metrics() {
     assert!(output.status.success() && told.is_empty(), "{told}");
 }
 
-/// The library that fakes a program's clock, as the loader wants it.
-fn library() -> String {
-    let output = Command::new("faketime").args(["-f", "+0", "printenv", "LD_PRELOAD"]).output();
-    String::from_utf8(output.unwrap().stdout).unwrap().trim().to_owned()
-}
-
 #[test]
 fn a_clock_that_jumped_stops_grants_until_an_administrator_has_looked() {
     let place = tempfile::tempdir().unwrap();
     let authority = Authority::new();
     authority.server().write(&place.path().join("certs"), &authority);
-    let clock = place.path().join("clock");
-    let set = |text: &str| {
-        // Whole or not at all: it is read at any moment.
-        std::fs::write(clock.with_extension("new"), text).unwrap();
-        std::fs::rename(clock.with_extension("new"), &clock).unwrap();
-    };
-    set("+0");
+    let clock = Clock::new(place.path());
     let mut command = program(place.path(), &[]);
-    command
-        .env("LD_PRELOAD", library())
-        .env("FAKETIME_TIMESTAMP_FILE", &clock)
-        .env("FAKETIME_NO_CACHE", "1")
-        .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
-    let (mut child, address, log) = started(&mut command);
+    let (mut child, address, log) = started(command.envs(clock.environment()));
     let client = |identity| Client::new(address, &authority, Some(&identity));
     let (rome, paris) = (client(authority.cluster("rome")), client(authority.cluster("paris")));
     let operator = client(authority.administrator("operator"));
     advertise(&rome, "rome", "8", "16Gi");
     reserve(&paris, "1", "1Gi");
-    set("+1h");
+    clock.set("+1h");
     while paris.get("/readyz").status == 200 {
         thread::yield_now();
     }
@@ -128,6 +113,43 @@ fn a_clock_that_jumped_stops_grants_until_an_administrator_has_looked() {
     child.kill().unwrap();
     child.wait().unwrap();
     drop(log);
+}
+
+#[test]
+fn how_long_something_is_remembered_counts_after_a_reload() {
+    let place = tempfile::tempdir().unwrap();
+    let authority = Authority::new();
+    authority.server().write(&place.path().join("certs"), &authority);
+    let file = place.path().join("broker.toml");
+    std::fs::write(&file, "").unwrap();
+    let clock = Clock::new(place.path());
+    let mut command = program(place.path(), &["--config".to_owned(), file.display().to_string()]);
+    let (mut child, address, log) = started(command.envs(clock.environment()));
+    let client = |identity| Client::new(address, &authority, Some(&identity));
+    let (rome, paris) = (client(authority.cluster("rome")), client(authority.cluster("paris")));
+    advertise(&rome, "rome", "8", "16Gi");
+    let promise = format!("/api/v1/reservations/{}", id_of(&reserve(&paris, "1", "1Gi")));
+    paris.delete(&promise).expect(200);
+    let seen = paris.get("/api/v1/instructions").header("rear-revision").unwrap().to_owned();
+    advertise(&rome, "rome", "9", "16Gi");
+    clock.set("+30h");
+    while paris.get("/readyz").status == 200 {
+        thread::yield_now();
+    }
+    let operator = client(authority.administrator("operator"));
+    operator.call("POST", "/api/v1/clock/confirm", None).expect(200);
+    // Whatever thirty hours bring about has been brought about with the next grant.
+    advertise(&rome, "rome", "8", "16Gi");
+    reserve(&paris, "1", "1Gi");
+    assert_eq!((paris.get(&promise).status, follow(&rome, &seen)), (200, 200));
+    let log = || log.lock().unwrap().clone();
+    let text = "ended-kept-for = \"24h\"\nevents-kept-for = \"24h\"\n";
+    change(&file, text, || signal(&child, "HUP"), log, RELOADED);
+    while (paris.get(&promise).status, follow(&rome, &seen)) != (404, 410) {
+        reserve(&paris, "1m", "1Mi");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 /// A broker whose wall clock is faked; the clock that cannot be set stays.

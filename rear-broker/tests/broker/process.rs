@@ -96,9 +96,7 @@ impl Broker {
 
     /// Where one of its other listeners is: `metrics`, `probes` or `operations`.
     pub(crate) fn listener(&self, name: &str) -> SocketAddr {
-        let log = self.log();
-        let rest = log.split(&format!("{name}=\"")).nth(1).unwrap();
-        rest.split('"').next().unwrap().parse().unwrap()
+        listener(&self.log(), name)
     }
 
     /// What it has said on its standard error.
@@ -177,6 +175,12 @@ pub(crate) fn started(command: &mut Command) -> (Child, SocketAddr, Arc<Mutex<St
         }
     });
     (child, address.parse().unwrap(), log)
+}
+
+/// Where one of its other listeners is, as it has said.
+pub(crate) fn listener(log: &str, name: &str) -> SocketAddr {
+    let rest = log.split(&format!("{name}=\"")).nth(1).unwrap();
+    rest.split('"').next().unwrap().parse().unwrap()
 }
 
 /// Where it serves, if this line of the log says so, as text or as JSON.

@@ -5,7 +5,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use super::process::{Broker, program, started};
 
-fn next(socket: &UnixDatagram) -> String {
+pub(crate) fn next(socket: &UnixDatagram) -> String {
     let mut buffer = [0; 1024];
     let length = socket.recv(&mut buffer).unwrap();
     String::from_utf8(buffer[..length].to_vec()).unwrap()

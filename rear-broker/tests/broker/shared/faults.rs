@@ -7,6 +7,7 @@ use rear_testbed::{Etcd, eventually};
 
 use super::load::Load;
 use super::trio::{SNAPSHOT_EVERY, Trio};
+use crate::clock::Clock;
 use crate::tools::{advertise, request};
 
 /// Longer than every timeout of brokers and of etcd's sessions.
@@ -150,23 +151,14 @@ fn a_broker_with_an_old_file_catches_up() {
 #[test]
 fn a_clock_that_jumps_stops_its_broker_alone() {
     let (mut trio, load) = under_load();
-    let clock = trio.folder.path().join("clock");
-    std::fs::write(&clock, "+0").unwrap();
-    let library = faketime();
+    let clock = Clock::new(trio.folder.path());
     let broker = &mut trio.brokers[0];
     broker.kill();
-    broker.environment = [
-        ("LD_PRELOAD", library.as_str()),
-        ("FAKETIME_TIMESTAMP_FILE", clock.to_str().unwrap()),
-        ("FAKETIME_NO_CACHE", "1"),
-        ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
-    ]
-    .map(|(name, value)| (name.to_owned(), value.to_owned()))
-    .into();
+    broker.environment = clock.environment().into();
     broker.start();
     load.check(&trio);
     for jump in ["+1h", "-1h"] {
-        std::fs::write(&clock, jump).unwrap();
+        clock.set(jump);
         let told = || {
             let answer = trio.administrator(0).get("/readyz");
             let said = String::from_utf8_lossy(&answer.body).into_owned();
@@ -175,15 +167,7 @@ fn a_clock_that_jumps_stops_its_broker_alone() {
         eventually(told).expect("it says that its clock is off");
         // Those who prefer it are served by the others.
         load.go_on_for(GOING_ON);
-        std::fs::write(&clock, "+0").unwrap();
+        clock.set("+0");
         load.check(&trio);
     }
-}
-
-/// Where the library is that sets the clock of one program.
-fn faketime() -> String {
-    let folder = std::fs::read_dir("/usr/lib").unwrap().map_while(Result::ok);
-    let libraries = folder.map(|entry| entry.path().join("faketime/libfaketimeMT.so.1"));
-    let found = libraries.filter(|path| path.exists()).last();
-    found.expect("`cargo xtask setup` installs faketime").display().to_string()
 }
