@@ -30,7 +30,9 @@ fn a_price_is_a_plain_decimal() {
 #[test]
 fn a_currency_is_a_short_name() {
     for good in ["EUR", "USD", "credits", "a", "0123456789abcdef"] {
-        assert_eq!(good.parse::<Currency>().unwrap().to_string(), good);
+        let currency: Currency = good.parse().unwrap();
+        assert_eq!(currency.to_string(), good);
+        assert_eq!(format!("{currency:?}"), format!("Currency({good})"), "not a number");
     }
     for bad in ["", "E R", "\u{20ac}", "0123456789abcdefg", "EUR\n"] {
         assert_eq!(bad.parse::<Currency>(), Err(PriceError::Currency), "{bad:?}");
