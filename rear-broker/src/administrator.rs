@@ -15,11 +15,20 @@ use tokio::runtime::Runtime;
 #[derive(Debug, Clone, Args)]
 pub struct Reach {
     /// The broker, as https://HOST:PORT
-    #[arg(long, value_name = "URL", default_value = "https://localhost:8443")]
+    #[arg(long, value_name = "URL", default_value = "https://localhost:8443", value_parser = address)]
     pub url: Url,
     /// A folder with tls.crt, tls.key and ca.crt of an administrator
     #[arg(long, value_name = "DIR")]
     pub certificates: PathBuf,
+}
+
+/// Nobody speaks to an administrator without TLS.
+pub(crate) fn address(text: &str) -> Result<Url, String> {
+    let url: Url = text.parse().map_err(|error| format!("{error}: it is https://HOST:PORT"))?;
+    match (url.scheme(), url.has_host()) {
+        ("https", true) => Ok(url),
+        _ => Err("it is https://HOST:PORT".to_owned()),
+    }
 }
 
 /// Why a call came to nothing.

@@ -6,16 +6,17 @@ use axum::body::{Body, Bytes};
 use axum::http::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER};
 use axum::http::{HeaderValue, Response, StatusCode};
 use axum::response::IntoResponse;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::{LengthLimitError, Limited};
 use hyper::body::Body as _;
 use rear_api::body::{BodyError, Invalid, MAX_BODY_LENGTH};
 use rear_api::problem::{Code, MEDIA_TYPE, Names, Problem};
 use rear_api::revision::{Position, REVISION_HEADER};
-use rear_engine::Refusal;
+use rear_engine::{ClusterId, Refusal};
 use rear_store::SubmitError;
 use serde::Serialize;
 
 use crate::limits::BODY_DEADLINE;
+use crate::room::{GatherError, Room, gather};
 
 /// What is suggested to clients that come at a bad moment.
 pub(crate) const SOON: Duration = Duration::from_secs(1);
@@ -137,19 +138,22 @@ impl IntoResponse for Failure {
     }
 }
 
-/// The whole of a body, if it is short enough and comes in time.
-pub async fn whole_body(body: Body) -> Result<Bytes, Failure> {
+/// The whole of a caller's body, if it is short enough, comes in time, and there is room for it.
+pub async fn whole_body(body: Body, room: &Room, by: &ClusterId) -> Result<Bytes, Failure> {
     if body.size_hint().lower() > MAX_BODY_LENGTH as u64 {
         // Before it is sent, where the client waits for leave (`Expect: 100-continue`).
         return Err(BodyError::TooLarge.into());
     }
     let limited = Limited::new(body, MAX_BODY_LENGTH);
-    match tokio::time::timeout(BODY_DEADLINE, limited.collect()).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {
+    match tokio::time::timeout(BODY_DEADLINE, gather(limited, room, by)).await {
+        Ok(Ok(whole)) => Ok(whole),
+        Ok(Err(GatherError::NoRoom(failure))) => Err(failure),
+        Ok(Err(GatherError::Body(error))) if error.downcast_ref::<LengthLimitError>().is_some() => {
             Err(BodyError::TooLarge.into())
         }
-        Ok(Err(error)) => Err(Problem::new(Code::Unreadable, error.to_string()).into()),
+        Ok(Err(GatherError::Body(error))) => {
+            Err(Problem::new(Code::Unreadable, error.to_string()).into())
+        }
         Err(_) => Err(Problem::new(Code::TooSlow, "the body took too long to arrive").into()),
     }
 }

@@ -4,10 +4,11 @@
 //! events. Lines go to a file of their own, or to the log as the target `audit`.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -20,8 +21,11 @@ use tracing::{error, info};
 /// Who did what is nobody else's business.
 const OWNER_ONLY: u32 = 0o600;
 
-/// Lines that may wait for the disk. Whoever comes then waits too: a line is never left out.
+/// Lines that may wait for the disk. Whoever comes then waits too: a line is not left out.
 const MAX_WAITING: usize = 4096;
+
+/// When it is tried again to write what could not be written.
+const TRY_AGAIN: Duration = Duration::from_millis(200);
 
 /// How long lines gather before they are written. Waking the thread for each of them costs as much as making it.
 const GATHER: Duration = Duration::from_millis(5);
@@ -80,6 +84,12 @@ impl Audit {
         Ok(())
     }
 
+    /// Why lines cannot be written at the moment. They are kept, and nothing more is to be changed of which there would be one.
+    #[must_use]
+    pub fn trouble(&self) -> Option<Arc<String>> {
+        self.0.load().as_ref()?.writer.trouble.load_full()
+    }
+
     /// Tells of a request.
     pub fn tell(&self, record: &Record) {
         let Some(lines) = &*self.0.load() else { return log(record) };
@@ -108,6 +118,16 @@ fn log(record: &Record) {
 struct Lines {
     queue: Option<SyncSender<String>>,
     thread: Option<JoinHandle<()>>,
+    writer: Arc<Writer>,
+}
+
+/// What the thread knows, and others with it.
+#[derive(Debug)]
+struct Writer {
+    path: PathBuf,
+    trouble: ArcSwapOption<String>,
+    /// Nobody waits for the disk any more.
+    ends: AtomicBool,
 }
 
 impl Lines {
@@ -116,9 +136,12 @@ impl Lines {
         let mut options = OpenOptions::new();
         let file = options.create(true).append(true).mode(OWNER_ONLY).open(path).map_err(failed)?;
         let (queue, waiting) = sync_channel(MAX_WAITING);
-        let thread = thread::Builder::new().name("audit log".into());
-        let thread = thread.spawn(move || write_all(file, &waiting)).map_err(failed)?;
-        Ok(Self { queue: Some(queue), thread: Some(thread) })
+        let (path, trouble, ends) =
+            (path.to_owned(), ArcSwapOption::empty(), AtomicBool::new(false));
+        let writer = Arc::new(Writer { path, trouble, ends });
+        let (thread, own) = (thread::Builder::new().name("audit log".into()), writer.clone());
+        let thread = thread.spawn(move || own.write_all(&file, &waiting)).map_err(failed)?;
+        Ok(Self { queue: Some(queue), thread: Some(thread), writer })
     }
 
     fn tell(&self, line: String) {
@@ -128,22 +151,52 @@ impl Lines {
     }
 }
 
-fn write_all(file: File, waiting: &Receiver<String>) {
-    let mut out = BufWriter::new(file);
-    while let Ok(line) = waiting.recv() {
-        thread::sleep(GATHER);
-        let rest = std::iter::from_fn(|| waiting.try_recv().ok()).take(MAX_WAITING);
-        let mut lines = [line].into_iter().chain(rest);
-        let written = lines.try_for_each(|line| out.write_all(line.as_bytes()));
-        if let Err(error) = written.and_then(|()| out.flush()) {
-            error!(%error, "lines of the audit log were lost");
+impl Writer {
+    fn write_all(&self, file: &File, waiting: &Receiver<String>) {
+        while let Ok(line) = waiting.recv() {
+            thread::sleep(GATHER);
+            let rest = std::iter::from_fn(|| waiting.try_recv().ok()).take(MAX_WAITING);
+            let lines: String = [line].into_iter().chain(rest).collect();
+            self.write(file, lines.as_bytes());
         }
+    }
+
+    /// Until all of it is written, or nobody waits any more. What has been written of a line stays, and the rest follows.
+    fn write(&self, mut file: &File, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            match file.write(bytes) {
+                Ok(written) => {
+                    bytes = &bytes[written..];
+                    if written > 0 && self.trouble.swap(None).is_some() {
+                        info!(path = %self.path.display(), "the audit log can be written again");
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) if self.ends.load(Ordering::SeqCst) => {
+                    let lines = bytes.split(|byte| *byte == b'\n').count() - 1;
+                    let path = self.path.display();
+                    return error!(%path, lines, "lines of the audit log were lost");
+                }
+                Err(error) => self.wait(&error),
+            }
+        }
+    }
+
+    fn wait(&self, error: &io::Error) {
+        let path = self.path.display();
+        if self.trouble.load().is_none() {
+            error!(%path, %error, "the audit log cannot be written: nothing is changed until it can");
+        }
+        let trouble = format!("the audit log {path} cannot be written: {error}");
+        self.trouble.store(Some(Arc::new(trouble)));
+        thread::sleep(TRY_AGAIN);
     }
 }
 
 impl Drop for Lines {
     /// What was told is written before it ends.
     fn drop(&mut self) {
+        self.writer.ends.store(true, Ordering::SeqCst);
         self.queue = None;
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
@@ -157,25 +210,38 @@ impl Drop for Lines {
 mod tests {
     use super::*;
 
+    fn record(number: u32) -> Record {
+        Record {
+            at: String::new(),
+            request: number.to_string(),
+            by: None,
+            administrator: false,
+            on_behalf_of: None,
+            action: "release",
+            object: None,
+            status: 401,
+            code: None,
+        }
+    }
+
     #[test]
     fn what_was_told_is_written_when_the_log_ends() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("audit.log");
         let audit = Audit::open(Some(&path)).unwrap();
-        for number in 0..100 {
-            audit.tell(&Record {
-                at: String::new(),
-                request: number.to_string(),
-                by: None,
-                administrator: false,
-                on_behalf_of: None,
-                action: "release",
-                object: None,
-                status: 401,
-                code: None,
-            });
-        }
+        (0..100).for_each(|number| audit.tell(&record(number)));
         drop(audit);
         assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 100);
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_written_says_so_and_does_not_hold_up_its_end() {
+        let audit = Audit::open(Some(Path::new("/dev/full"))).unwrap();
+        assert_eq!(audit.trouble(), None);
+        audit.tell(&record(1));
+        let trouble = std::iter::repeat_with(|| audit.trouble()).flatten().next().unwrap();
+        assert!(trouble.starts_with("the audit log /dev/full cannot be written: "), "{trouble}");
+        audit.reopen(None).unwrap();
+        assert_eq!(audit.trouble(), None);
     }
 }

@@ -16,6 +16,7 @@ use crate::certificates::Certificates;
 use crate::limits::{RateLimit, TurnedAway};
 use crate::metrics::Metrics;
 use crate::refusals::Refusals;
+use crate::room::Room;
 use crate::routes::{MAX_SNAPSHOTS, RequestIds};
 use crate::tally::Tally;
 
@@ -50,6 +51,8 @@ pub struct Broker {
     pub(crate) streams: Arc<Tally<ClusterId>>,
     /// Requests that may change something or bring a body, and are not answered yet.
     pub(crate) changing: Arc<Tally<ClusterId>>,
+    /// What of requests and answers is on its way.
+    pub(crate) room: Room,
     /// Signs of life that wait for the ledger.
     hearing: Arc<Tally<ClusterId>>,
     pub(crate) snapshots: Arc<Semaphore>,
@@ -89,6 +92,7 @@ impl Broker {
             rate,
             streams: Arc::default(),
             changing: Arc::default(),
+            room: Room::default(),
             hearing: Arc::default(),
             refusals: Refusals::default(),
             turned_away: TurnedAway::default(),
@@ -175,6 +179,11 @@ impl Broker {
 
     /// The same, with the store's own words for what went wrong.
     pub async fn decide(&self, command: Command) -> Result<Answer, SubmitError> {
+        // What clusters say of themselves has no line in it.
+        let has_a_line = !matches!(command, Command::Advertise { .. } | Command::Hear { .. });
+        if has_a_line && let Some(trouble) = self.audit.trouble() {
+            return Err(SubmitError::CutOff(trouble.to_string()));
+        }
         let (reply, answer) = oneshot::channel();
         self.store.submit_with(command, move |outcome| {
             // Whoever asked may be gone by now; what was decided stays.

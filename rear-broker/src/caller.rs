@@ -15,6 +15,7 @@ use crate::answer::{Failure, whole_body};
 use crate::broker::Broker;
 use crate::freshness;
 use crate::identity::{Administrators, IdentityError, Peer, Validity, first_end};
+use crate::room::Room;
 use crate::tls::Trust;
 
 /// What is known of a connection.
@@ -124,6 +125,7 @@ fn no_certificate(detail: impl Into<String>) -> Failure {
 pub struct Caller {
     peer: Arc<Peer>,
     connection: Arc<Connection>,
+    room: Room,
 }
 
 impl Caller {
@@ -152,7 +154,7 @@ impl Caller {
 
     /// The whole of its body, if it is short enough and comes in time.
     pub async fn whole_body(&self, body: Body) -> Result<Bytes, Failure> {
-        let bytes = whole_body(body).await?;
+        let bytes = whole_body(body, &self.room, self.id()).await?;
         self.still_counts()?;
         Ok(bytes)
     }
@@ -179,7 +181,7 @@ impl Caller {
         let peer = Arc::new(peer);
         let evidence = Evidence::Nearness;
         let connection = Connection { address, peer: Some(Ok(peer.clone())), evidence };
-        Self { peer, connection: Arc::new(connection) }
+        Self { peer, connection: Arc::new(connection), room: Room::default() }
     }
 }
 
@@ -190,7 +192,8 @@ impl FromRequestParts<Arc<Broker>> for Caller {
     async fn from_request_parts(parts: &mut Parts, broker: &Arc<Broker>) -> Result<Self, Failure> {
         let connection = parts.extensions.get::<Arc<Connection>>().cloned();
         let connection = connection.ok_or_else(|| no_certificate("the connection is not known"))?;
-        let caller = Self { peer: connection.peer()?.clone(), connection };
+        let room = broker.room.clone();
+        let caller = Self { peer: connection.peer()?.clone(), connection, room };
         broker.admit(&caller)?;
         freshness::wait(&broker.store, parts).await?;
         Ok(caller)

@@ -145,7 +145,9 @@ pub fn run() -> ExitCode {
         Err(failure) => {
             let remedy = failure.remedy.map(|remedy| format!("\n  {remedy}"));
             let remedy = remedy.unwrap_or_default();
-            eprintln!("rear-broker: {}{remedy}", in_one_line(&*failure.error));
+            let error = in_one_line(&*failure.error);
+            // Where nobody can be told, the code says it.
+            drop(writeln!(std::io::stderr(), "rear-broker: {error}{remedy}"));
             ExitCode::from(failure.code)
         }
     }
@@ -191,7 +193,7 @@ fn now() -> Result<Timestamp, ServeError> {
 }
 
 /// An error with everything that led to it.
-fn in_one_line(error: &dyn Error) -> String {
+pub(crate) fn in_one_line(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

@@ -12,6 +12,7 @@ mod meaning;
 mod value;
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::{Path, PathBuf};
 
 pub use environment::Environment;
@@ -52,6 +53,23 @@ pub struct Loaded {
     pub unknown_variables: Vec<String>,
 }
 
+/// The same for a broker that runs: a file that was read before and is gone is an error, as nobody wants all that it said
+/// to be forgotten while it is replaced.
+pub fn load_again(
+    flags: &Flags,
+    environment: &Environment,
+    before: Option<&Path>,
+) -> Result<Loaded, ConfigErrors> {
+    let loaded = load(flags, environment)?;
+    match before {
+        Some(path) if loaded.file.is_none() => {
+            let (path, source) = (path.to_owned(), NotFound.into());
+            Err(ConfigError::Unreadable { path, source }.into())
+        }
+        _ => Ok(loaded),
+    }
+}
+
 /// Reads the configuration: flags over environment over file over defaults.
 pub fn load(flags: &Flags, environment: &Environment) -> Result<Loaded, ConfigErrors> {
     let mut values = Values::default();
@@ -59,15 +77,23 @@ pub fn load(flags: &Flags, environment: &Environment) -> Result<Loaded, ConfigEr
     values.add(flags.values());
     let named = flags.file().or_else(|| environment.file());
     let file = named.or_else(|| values.file_in_data());
+    let mut errors = Vec::new();
     if let Some(path) = &file {
         // What the file says counts only where nobody else has said anything.
-        let found = file::read(path)?;
+        let (found, wrong) = file::read(path)?;
+        errors = wrong;
         let mut all = Values(found);
         all.add(values.0);
         values = all;
     }
-    let config = Config::read(&values)?;
-    config.check(&values)?;
+    let config = Config::read(&values).and_then(|config| config.check(&values).map(|()| config));
+    let config = match config {
+        Ok(config) if errors.is_empty() => config,
+        Ok(_) => return Err(ConfigErrors(errors)),
+        Err(ConfigErrors(more)) => {
+            return Err(ConfigErrors(errors.into_iter().chain(more).collect()));
+        }
+    };
     let unknown_variables = environment.unknown();
     Ok(Loaded { config, values, file, unknown_variables })
 }
@@ -88,6 +114,10 @@ impl Values {
     fn file_in_data(&self) -> Option<PathBuf> {
         let data = self.get("data")?.texts.first()?;
         let path = Path::new(data).join(FILE);
-        path.exists().then_some(path)
+        // One that leads nowhere, or may not be looked at, is there: whoever reads it is told why that fails.
+        let missing = path
+            .symlink_metadata()
+            .is_err_and(|error| matches!(error.kind(), NotFound | NotADirectory));
+        (!missing).then_some(path)
     }
 }

@@ -5,7 +5,10 @@ mod next_steps;
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rear_engine::{ClusterId, Timestamp};
@@ -75,11 +78,14 @@ pub enum DevError {
 pub async fn run(wanted: Wanted, now: Timestamp) -> Result<(), DevError> {
     let place = Place::of(wanted.data)?;
     let names: Vec<ClusterId> = (0..wanted.clusters).map(name).collect();
-    issue_certificates(place.path(), &names, now)?;
+    let mut signals = Signals::of_a_trial()?;
+    let issuing = Issuing { data: place.path().to_owned(), names: names.clone(), now };
+    if !issuing.done_before(&mut signals).await? {
+        return Ok(());
+    }
     let loaded = load(&Flags::default(), &environment(place.path(), wanted.port))?;
     let log = Log::start(&loaded.config).map_err(ServeError::from)?;
     let mut config = loaded.config;
-    let signals = Signals::of_a_trial()?;
     let mut house = House::build(&config, log).await?;
     let issued = Layout::of(place.path()).issued();
     let url = format!("https://localhost:{}", house.addresses.api.port());
@@ -117,7 +123,8 @@ enum Place {
 impl Place {
     fn of(data: Option<PathBuf>) -> Result<Self, DevError> {
         if let Some(data) = data {
-            return Ok(Self::Kept(data));
+            // Lines that are pasted elsewhere name it.
+            return std::path::absolute(data).map(Self::Kept).map_err(DevError::Place);
         }
         let made = tempfile::Builder::new().prefix("rear-dev-").tempdir();
         made.map(Self::ForNow).map_err(DevError::Place)
@@ -135,22 +142,58 @@ impl Place {
     }
 }
 
+/// The files of a certificate.
+const WHOLE: [&str; 3] = ["tls.crt", "tls.key", "ca.crt"];
+
 /// An authority if there is none, and certificates for those who have none.
-fn issue_certificates(data: &Path, names: &[ClusterId], now: Timestamp) -> Result<(), PkiError> {
-    let layout = Layout::of(data);
-    if !layout.authority().exists() {
-        let administrator =
+struct Issuing {
+    data: PathBuf,
+    names: Vec<ClusterId>,
+    now: Timestamp,
+}
+
+impl Issuing {
+    /// Whether it is done before someone wants to stop. In any case nothing is written any more afterwards.
+    async fn done_before(self, signals: &mut Signals) -> Result<bool, PkiError> {
+        let enough = Arc::<AtomicBool>::default();
+        let told = enough.clone();
+        let mut issuing = tokio::task::spawn_blocking(move || self.run(&told));
+        let issued = tokio::select! {
+            issued = &mut issuing => issued,
+            () = signals.stopping() => {
+                enough.store(true, Ordering::SeqCst);
+                issuing.await
+            }
+        };
+        issued.unwrap_or_else(|error| resume_unwind(error.into_panic()))?;
+        Ok(!enough.load(Ordering::SeqCst))
+    }
+
+    fn run(&self, enough: &AtomicBool) -> Result<(), PkiError> {
+        let layout = Layout::of(&self.data);
+        let administrator: ClusterId =
             ADMINISTRATOR.parse().map_err(|_| PkiError::Unknown(ADMINISTRATOR.into()))?;
-        pki::init(data, &administrator, &[], now)?;
-    }
-    for name in names {
-        if !layout.issued().join(name.as_str()).exists() {
-            let name = name.clone();
-            let order = Order { name, administrator: false, valid_for: None, out: None };
-            pki::issue(data, &order, now)?;
+        if !layout.authority().exists() {
+            pki::init(&self.data, &administrator, &[], self.now)?;
         }
+        let clusters = self.names.iter().map(|name| (name, false));
+        for (name, administrator) in clusters.chain([(&administrator, true)]) {
+            if enough.load(Ordering::SeqCst) {
+                break;
+            }
+            let folder = layout.issued().join(name.as_str());
+            if WHOLE.iter().all(|file| folder.join(file).exists()) {
+                continue;
+            }
+            if folder.exists() {
+                // What was interrupted was given to nobody.
+                std::fs::remove_dir_all(&folder).map_err(PkiError::file(&folder))?;
+            }
+            let order = Order { name: name.clone(), administrator, valid_for: None, out: None };
+            pki::issue(&self.data, &order, self.now)?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// What the simulated broker is told. Of what others say by environment only how it logs counts: a shell in which a real broker is

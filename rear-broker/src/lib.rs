@@ -36,6 +36,7 @@ pub mod operations;
 pub mod pki;
 pub mod refusals;
 pub mod reload;
+pub mod room;
 pub mod routes;
 pub mod serve;
 pub mod supervisor;

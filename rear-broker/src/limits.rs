@@ -69,8 +69,17 @@ pub const MAX_ALL_EVENT_STREAMS: usize = 16_384;
 pub const MAX_INSTRUCTIONS: usize = 10_000;
 
 /// Requests of one caller that may change something or bring a body, and wait for their answer: an eighth of what may wait for
-/// the ledger in all, so that nobody keeps the others out; so many bodies fit into memory.
+/// the ledger in all, so that nobody keeps the others out.
 pub const MAX_CHANGING: usize = rear_store::store::MAX_WAITING / 8;
+
+/// Bytes of one caller's requests and answers that are on their way, as far as they are not [`SMALL`]; no agent needs so many.
+pub const MAX_ROOM: usize = 16 << 20;
+
+/// The same of all callers. A broker has to get by with a few hundred megabytes.
+pub const MAX_ROOM_OF_ALL: usize = 128 << 20;
+
+/// So many bytes of a request or an answer are not counted: most have fewer.
+pub const SMALL: usize = 16 << 10;
 
 /// What is suggested to whoever has so many: a commit takes milliseconds.
 pub const CHANGING_LATER: Duration = Duration::from_secs(1);

@@ -190,6 +190,6 @@ impl<A: Answers> Guest<A> {
 
 /// Mostly too many open files: the next one may be better.
 async fn not_accepted(error: &std::io::Error) {
-    warn!(error = error as &dyn std::error::Error, "a connection was not accepted");
+    warn!(%error, "a connection was not accepted");
     tokio::time::sleep(Duration::from_millis(50)).await;
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rear_agent_sdk::Chain;
 use tracing::{error, info, warn};
 
 use crate::audit::Audit;
@@ -28,11 +29,11 @@ impl Changeable {
         let names = |when| part(when).map(|key: &&Key| key.name).collect::<Vec<_>>().join(", ");
         // An audit log that was moved away is made anew, also if nothing else has changed.
         if let Err(error) = self.audit.reopen(new.audit_log.as_deref()) {
-            let error = &error as &dyn std::error::Error;
-            return error!(error, "the audit log cannot be opened: the old configuration stays");
+            let error = Chain(&error);
+            return error!(%error, "the audit log cannot be opened: the old configuration stays");
         }
         if let Err(error) = self.log.set_level(&new) {
-            error!(error = &error as &dyn std::error::Error, "the level of the log stays");
+            error!(error = %Chain(&error), "the level of the log stays");
         }
         if (present.requests_per_second, present.request_burst)
             != (new.requests_per_second, new.request_burst)

@@ -20,6 +20,7 @@ struct Counts<K> {
 pub struct Taken<K: Eq + Hash> {
     tally: Arc<Tally<K>>,
     by: K,
+    amount: usize,
     /// How many its caller had then, with this one.
     pub own: usize,
     /// How many all had then.
@@ -38,14 +39,22 @@ impl<K: Eq + Hash> Tally<K> {
     where
         K: Clone,
     {
+        self.take_many(by, 1)
+    }
+
+    /// So many more.
+    pub fn take_many(self: &Arc<Self>, by: K, amount: usize) -> Taken<K>
+    where
+        K: Clone,
+    {
         let mut counts = self.lock();
-        counts.all += 1;
+        counts.all += amount;
         let all = counts.all;
         let own = counts.each.entry(by.clone()).or_default();
-        *own += 1;
+        *own += amount;
         let own = *own;
         drop(counts);
-        Taken { tally: self.clone(), by, own, all }
+        Taken { tally: self.clone(), by, amount, own, all }
     }
 
     fn lock(&self) -> MutexGuard<'_, Counts<K>> {
@@ -56,9 +65,9 @@ impl<K: Eq + Hash> Tally<K> {
 impl<K: Eq + Hash> Drop for Taken<K> {
     fn drop(&mut self) {
         let mut counts = self.tally.lock();
-        counts.all -= 1;
+        counts.all -= self.amount;
         if let Some(own) = counts.each.get_mut(&self.by) {
-            *own -= 1;
+            *own -= self.amount;
             if *own == 0 {
                 counts.each.remove(&self.by);
             }

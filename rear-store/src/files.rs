@@ -90,6 +90,13 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
+/// Whether there is certainly nothing of this name. What may not be looked at may be there: whoever opens it is told why that
+/// fails.
+#[must_use]
+pub fn is_missing(path: &Path) -> bool {
+    matches!(path.try_exists(), Ok(false))
+}
+
 /// A file that nobody else has: what has such a name already may be someone's who is still writing.
 fn unfinished_file(path: &Path) -> Result<(PathBuf, File), FileError> {
     let mut options = OpenOptions::new();

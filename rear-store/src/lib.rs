@@ -35,7 +35,7 @@ pub mod view;
 pub mod writer;
 
 pub use feed::{FeedError, Stretch};
-pub use files::FileError;
+pub use files::{FileError, is_missing};
 pub use journal::{Batch, Contents, Journal, JournalError, Reader, Standing};
 pub use memory::Memory;
 pub use migrate::SCHEMA;

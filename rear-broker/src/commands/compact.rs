@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use rear_agent_sdk::Chain;
 use rear_store::{Commit, RedbJournal};
 
 use crate::cli::{Failure, Said, exit};
@@ -21,7 +22,10 @@ impl Compact {
         let path = self.data.join(LEDGER);
         let mut journal = RedbJournal::open(&path, Commit::TwoPhase)?;
         let before = length(&path)?;
-        journal.compact().map_err(|error| Failure::new(error, exit::DATA))?;
+        journal.compact().map_err(|error| {
+            let text = format!("{}: {}", path.display(), Chain(&error));
+            Failure::new(text, exit::DATA)
+        })?;
         drop(journal);
         let text = format!("{}: {before} bytes before, {} now\n", path.display(), length(&path)?);
         Ok(Said::done(text))

@@ -1,10 +1,11 @@
 //! `rear-broker serve`: the broker as it is configured.
 
 use clap::Args;
+use rear_store::is_missing;
 
 use super::pasted;
 use crate::cli::{Failure, Said, exit};
-use crate::config::{Config, Environment, Flags, load};
+use crate::config::{Config, Environment, Flags, load, load_again};
 use crate::pki::Layout;
 use crate::serve::serve;
 
@@ -26,7 +27,9 @@ impl Serve {
         look_for_certificates(&loaded.config)?;
         let runtime = tokio::runtime::Runtime::new();
         let runtime = runtime.map_err(|error| Failure::new(error, exit::OTHER))?;
-        runtime.block_on(serve(loaded, move || load(&self.flags, &environment)))?;
+        let file = loaded.file.clone();
+        let again = move || load_again(&self.flags, &environment, file.as_deref());
+        runtime.block_on(serve(loaded, again))?;
         Ok(Said::done(""))
     }
 }
@@ -34,7 +37,7 @@ impl Serve {
 /// Who has forgotten `init` is told so, before a ledger is made.
 fn look_for_certificates(config: &Config) -> Result<(), Failure> {
     let tls = Layout::of(&config.data).tls();
-    if config.http_cert_path.is_some() || tls.exists() {
+    if config.http_cert_path.is_some() || !is_missing(&tls) {
         return Ok(());
     }
     let data = pasted(&config.data);

@@ -1,18 +1,19 @@
 //! `rear-broker snapshot`: a ledger in one file that can be carried away and brought back.
 
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use rear_api::moment;
 use rear_engine::Timestamp;
-use rear_store::FileError;
 use rear_store::backup::{self, Inspected, SaveError, Summary};
+use rear_store::{FileError, is_missing};
 use reqwest::{Method, Url};
 use uuid::Uuid;
 
 use super::pasted;
-use crate::administrator::{Administrator, Reach};
-use crate::cli::{Failure, Said, exit};
+use crate::administrator::{Administrator, Reach, address};
+use crate::cli::{Failure, Said, exit, in_one_line};
 use crate::ledger::{LEDGER, LedgerError};
 use crate::pki::Layout;
 use crate::routes::addresses::SNAPSHOT;
@@ -38,7 +39,7 @@ pub struct Save {
     #[arg(long, value_name = "DIR", required_unless_present = "url", conflicts_with = "url")]
     data: Option<PathBuf>,
     /// A broker that runs, as https://HOST:PORT
-    #[arg(long, value_name = "URL", requires = "certificates")]
+    #[arg(long, value_name = "URL", requires = "certificates", value_parser = address)]
     url: Option<Url>,
     /// A folder with tls.crt, tls.key and ca.crt of an administrator, for a broker that runs
     #[arg(long, value_name = "DIR", requires = "url")]
@@ -63,6 +64,9 @@ pub struct Restore {
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
 }
+
+/// A data directory is nobody else's business.
+const OWNER_ONLY: u32 = 0o700;
 
 impl Snapshot {
     pub(crate) fn run(self, now: Timestamp) -> Result<Said, Failure> {
@@ -93,7 +97,8 @@ impl Save {
 fn save_from_broker(reach: Reach, file: &Path) -> Result<Said, Failure> {
     let broker = Administrator::new(reach)?;
     let answer = broker.call(Method::GET, SNAPSHOT, None)?;
-    Ok(saved(&backup::receive(answer, file)?, file))
+    let summary = backup::receive(answer, file).map_err(|error| of_file(file, error))?;
+    Ok(saved(&summary, file))
 }
 
 fn save_from_file(data: &Path, file: &Path) -> Result<Said, Failure> {
@@ -121,9 +126,19 @@ fn saved(summary: &Summary, file: &Path) -> Said {
     Said::done(format!("{}: {} rows, {} bytes\n", file.display(), summary.rows, summary.bytes))
 }
 
+/// A failure that names the snapshot.
+fn of_file(file: &Path, error: impl Into<Failure>) -> Failure {
+    let failure: Failure = error.into();
+    Failure {
+        error: format!("{}: {}", file.display(), in_one_line(&*failure.error)).into(),
+        ..failure
+    }
+}
+
 impl Inspect {
     fn run(&self) -> Result<Said, Failure> {
-        let Inspected { summary, tables, schema, meta } = backup::inspect(&self.file)?;
+        let inspected = backup::inspect(&self.file).map_err(|error| of_file(&self.file, error))?;
+        let Inspected { summary, tables, schema, meta } = inspected;
         let mut lines = vec![
             format!("{}: a whole snapshot, {} bytes", self.file.display(), summary.bytes),
             format!("schema {schema}"),
@@ -141,8 +156,17 @@ impl Inspect {
 impl Restore {
     fn run(&self, now: Timestamp) -> Result<Said, Failure> {
         let data = |source| LedgerError::Data { path: self.data.clone(), source };
-        std::fs::create_dir_all(&self.data).map_err(data)?;
-        let restored = backup::restore(&self.file, &self.data.join(LEDGER), now)?;
+        let is_new = is_missing(&self.data);
+        let mut folder = std::fs::DirBuilder::new();
+        folder.recursive(true).mode(OWNER_ONLY).create(&self.data).map_err(data)?;
+        let restored =
+            backup::restore(&self.file, &self.data.join(LEDGER), now).map_err(|error| {
+                if is_new {
+                    // Unless someone has put something there, which stays.
+                    drop(std::fs::remove_dir(&self.data));
+                }
+                of_file(&self.file, error)
+            })?;
         Ok(Said::done(format!(
             "\
 {clusters} clusters and {reservations} reservations are restored, as of revision {revision}.

@@ -11,7 +11,10 @@ use super::error::{ConfigError, ConfigErrors, Place};
 use super::keys::{KEYS, Key};
 use super::value::Shape;
 
-pub(super) fn read(path: &Path) -> Result<BTreeMap<&'static str, Found>, ConfigErrors> {
+/// What is found, and what is wrong with it, in the order of the lines.
+pub(super) fn read(
+    path: &Path,
+) -> Result<(BTreeMap<&'static str, Found>, Vec<ConfigError>), ConfigErrors> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
     let place = |at: usize| Place::File { path: path.to_owned(), line: line_of(&text, at) };
@@ -21,7 +24,9 @@ pub(super) fn read(path: &Path) -> Result<BTreeMap<&'static str, Found>, ConfigE
     })?;
     let mut found = BTreeMap::new();
     let mut errors = Vec::new();
-    for (name, value) in table.get_ref() {
+    let mut entries: Vec<_> = table.get_ref().iter().collect();
+    entries.sort_by_key(|(name, _)| name.span().start);
+    for (name, value) in entries {
         let place = place(name.span().start);
         let written = text.get(value.span()).unwrap_or_default();
         match entry(name.get_ref(), value, written, place) {
@@ -29,7 +34,7 @@ pub(super) fn read(path: &Path) -> Result<BTreeMap<&'static str, Found>, ConfigE
             Err(error) => errors.push(error),
         }
     }
-    if errors.is_empty() { Ok(found) } else { Err(ConfigErrors(errors)) }
+    Ok((found, errors))
 }
 
 fn entry(

@@ -31,6 +31,7 @@ impl Collector for Ledger {
         let Some(broker) = self.broker.upgrade() else { return Ok(()) };
         let store = &broker.store;
         encode_tasks(&mut encoder)?;
+        encode_audit(&broker, &mut encoder)?;
         encode_counts(store, &mut encoder)?;
         encode_writer(store.meters(), &mut encoder)?;
         encode_standing(store, &mut encoder)?;
@@ -101,6 +102,13 @@ fn encode_tasks(encoder: &mut DescriptorEncoder<'_>) -> Result<(), Error> {
     let help = "Tasks of the program: a level for each number of connections, and no more";
     let mut metric = encoder.encode_descriptor("tasks", help, None, MetricType::Gauge)?;
     metric.encode_gauge(&whole(runtime.metrics().num_alive_tasks()))
+}
+
+fn encode_audit(broker: &Broker, encoder: &mut DescriptorEncoder<'_>) -> Result<(), Error> {
+    let help =
+        "Whether lines of the audit log wait because it cannot be written: nothing is changed then";
+    let mut metric = encoder.encode_descriptor("audit_log_stuck", help, None, MetricType::Gauge)?;
+    metric.encode_gauge(&i64::from(broker.audit.trouble().is_some()))
 }
 
 fn encode_counts(store: &Store, encoder: &mut DescriptorEncoder<'_>) -> Result<(), Error> {

@@ -11,6 +11,7 @@ use rcgen::{
 };
 use rear_api::moment;
 use rear_engine::{ClusterId, Duration, Timestamp};
+use rear_store::is_missing;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName};
 use uuid::Uuid;
@@ -71,7 +72,7 @@ impl Authority {
     pub(super) fn read(folder: &Path) -> Result<Self, PkiError> {
         let (key_path, path) = (folder.join(AUTHORITY_KEY), folder.join(AUTHORITY));
         let read = |path: &Path| std::fs::read_to_string(path).map_err(PkiError::file(path));
-        if !key_path.exists() {
+        if is_missing(&key_path) {
             return Err(PkiError::NoAuthority(folder.to_owned()));
         }
         let key = KeyPair::from_pem(&read(&key_path)?)

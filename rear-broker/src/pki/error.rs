@@ -68,7 +68,7 @@ pub enum PkiError {
 }
 
 impl PkiError {
-    pub(super) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         |source| match source.kind() {
             io::ErrorKind::AlreadyExists => Self::Exists(path),

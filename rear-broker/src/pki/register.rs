@@ -8,6 +8,7 @@ use std::path::Path;
 
 use rear_api::moment;
 use rear_engine::Timestamp;
+use rear_store::is_missing;
 use serde::{Deserialize, Serialize};
 
 use super::authority::Authority;
@@ -62,7 +63,7 @@ impl Register {
     /// The one beside an authority.
     pub(super) fn read(folder: &Path) -> Result<Self, PkiError> {
         let path = folder.join(REGISTER);
-        if !folder.exists() {
+        if is_missing(folder) {
             return Err(PkiError::NoAuthority(folder.to_owned()));
         }
         let text = std::fs::read_to_string(&path).map_err(PkiError::file(&path))?;
@@ -101,7 +102,7 @@ impl Register {
 /// One command at a time: the next one waits for the register that this one writes.
 pub(super) fn lock(layout: &Layout) -> Result<File, PkiError> {
     let folder = layout.authority();
-    if !folder.exists() {
+    if is_missing(&folder) {
         return Err(PkiError::NoAuthority(folder));
     }
     let locked = File::open(&folder).and_then(|file| file.lock().map(|()| file));

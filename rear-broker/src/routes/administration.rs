@@ -9,6 +9,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, Method, Response, StatusCode};
 use futures::stream::{self, Stream};
+use rear_agent_sdk::Chain;
 use rear_api::body::read;
 use rear_api::moment;
 use rear_api::problem::{Code, Problem};
@@ -92,7 +93,7 @@ pub(super) async fn snapshot(
                 let _gone = whole.send(());
             }
             Err(error) => {
-                error!(%by, error = &error as &dyn std::error::Error, "a snapshot was not saved");
+                error!(%by, error = %Chain(&error), "a snapshot was not saved");
             }
         }
         drop(place);

@@ -28,6 +28,7 @@ use crate::freshness;
 use crate::limits::{CHANGING_LATER, MAX_CHANGING};
 use crate::listen::Answers;
 use crate::refusals::Refused;
+use crate::room::hold;
 use crate::tally::Taken;
 
 /// Names a request in its answer, in the log and in the audit log.
@@ -103,6 +104,11 @@ impl Answers for Api {
         let (broker, id) = (self.broker.clone(), changes.then(|| asked.id.clone()));
         let answered = async move {
             let response = self.routed(request, &asked).await;
+            let response = match asked.connection.named() {
+                Some(caller) => hold(&self.broker.room, &caller.id, response)
+                    .unwrap_or_else(IntoResponse::into_response),
+                None => response,
+            };
             finish(&self.broker, &asked, response)
         };
         if !changes {
@@ -174,7 +180,9 @@ fn finish(broker: &Broker, asked: &Asked, mut response: Response) -> Response {
         if let Some(code) = code {
             broker.refusals.push(refused(broker, asked, action, code, &response));
         }
-        if action.is_told(status) {
+        // Whoever was sent away because no line can be written gets none.
+        let unwritable = || broker.audit.trouble().is_some();
+        if action.is_told(status) && !(status == StatusCode::SERVICE_UNAVAILABLE && unwritable()) {
             broker.audit.tell(&record(broker, asked, action, &response));
         }
     }

@@ -113,7 +113,8 @@ struct Teller {
     news: News,
     /// Everything up to here has been told.
     last: EventId,
-    waiting: VecDeque<Bytes>,
+    /// What has happened and is not told yet. It is written one by one: an object can be a megabyte, and a client slow.
+    waiting: VecDeque<Arc<Told>>,
     /// When the stream gives a sign of life if nothing happens before.
     heartbeat: Instant,
     _place: Taken<ClusterId>,
@@ -124,7 +125,8 @@ impl Teller {
     async fn next(&mut self) -> Option<Bytes> {
         let mut stopping = self.broker.stopping.clone();
         loop {
-            if let Some(next) = self.waiting.pop_front() {
+            if let Some(told) = self.waiting.pop_front() {
+                let Some(next) = line(&told, &self.broker.store.view()) else { continue };
                 self.heartbeat = Instant::now() + HEARTBEAT;
                 return Some(next);
             }
@@ -168,8 +170,7 @@ impl Teller {
             FeedError::Gone(_) => Problem::new(Code::OlderIncarnation, error.to_string()).into(),
             FeedError::Journal(_) => not_ready(error.to_string()),
         })?;
-        let view = self.broker.store.view();
-        self.waiting.extend(stretch.events.iter().filter_map(|told| line(told, &view)));
+        self.waiting.extend(stretch.events);
         self.last = stretch.through;
         Ok(!self.waiting.is_empty() || !stretch.complete)
     }

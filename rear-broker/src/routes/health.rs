@@ -58,6 +58,9 @@ fn why_not_ready(broker: &Broker) -> Option<String> {
     if let Some(stale) = broker.store.standing().and_then(|standing| standing.stale()) {
         return Some(stale);
     }
+    if let Some(trouble) = broker.audit.trouble() {
+        return Some(trouble.to_string());
+    }
     (*broker.stopping.borrow()).then(|| "the broker is stopping".to_owned())
 }
 

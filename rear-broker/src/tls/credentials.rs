@@ -9,8 +9,9 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig};
 use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
+use rustls_pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, UnixTime};
 use thiserror::Error;
+use tracing::warn;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::revocations::{ListError, Revocations};
@@ -202,6 +203,9 @@ impl Credentials {
     /// Says what may not be as it was meant.
     pub(super) fn warn(&self) {
         self.revocations.warn_of_strangers();
+        if self.expires_at <= UnixTime::now().as_secs().cast_signed() {
+            warn!("the broker's own certificate has expired: nobody will believe it");
+        }
     }
 }
 

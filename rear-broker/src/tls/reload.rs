@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rear_agent_sdk::Chain;
 use tokio::sync::Notify;
 use tracing::{error, info};
 
@@ -23,26 +24,29 @@ pub async fn watch(
     at_once: Arc<Notify>,
 ) {
     let mut refused = None;
+    let mut told = None;
     loop {
         tokio::select! {
             () = tokio::time::sleep(EVERY) => {}
             () = at_once.notified() => {}
         }
         match look(&trust, &folder, refused.as_deref()) {
-            Look::Same => {}
+            Look::Same => told = None,
             Look::Taken => {
-                refused = None;
+                (refused, told) = (None, None);
                 metrics.certificates_reloaded();
                 metrics.certificate_expires(trust.credentials().expires_at);
                 info!(folder = %folder.display(), "certificates were reloaded");
             }
             Look::Refused(files, error) => {
                 refused = files;
-                metrics.certificates_refused();
-                error!(
-                    error = &error as &dyn std::error::Error,
-                    "new certificates cannot be used, the old ones stay"
-                );
+                // Files that cannot be read are told of once, too.
+                let why = Chain(&error).to_string();
+                if told.as_ref() != Some(&why) {
+                    metrics.certificates_refused();
+                    error!(error = why, "new certificates cannot be used, the old ones stay");
+                }
+                told = Some(why);
             }
         }
     }

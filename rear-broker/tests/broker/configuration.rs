@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use rear_broker::config::{
-    ConfigErrors, Environment, FILE, Flags, KEYS, Key, Loaded, Reload, Shape, load,
+    ConfigErrors, Environment, FILE, Flags, KEYS, Key, Loaded, Reload, Shape, load, load_again,
 };
 
 #[derive(Parser)]
@@ -215,6 +215,35 @@ fn everything_that_is_wrong_is_told_at_once() {
     {
         assert!(told.contains(words), "{told}");
     }
+}
+
+#[test]
+fn a_file_in_the_data_directory_that_cannot_be_read_or_has_gone_is_no_missing_file() {
+    let place = Place::new();
+    let data = ["--data".to_owned(), place.0.path().display().to_string()];
+    let environment = Environment::default();
+    let again = |before: Option<&Path>| load_again(&flags(&data), &environment, before);
+    assert_eq!(again(None).unwrap().file, None);
+    let path = place.0.path().join(FILE);
+    assert!(again(Some(&path)).unwrap_err().to_string().contains("cannot be read"));
+    std::os::unix::fs::symlink("nowhere", &path).unwrap();
+    for before in [None, Some(&*path)] {
+        let told = again(before).unwrap_err().to_string();
+        assert!(told.contains("broker.toml cannot be read: No such file"), "{told}");
+    }
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, "hide-names = true").unwrap();
+    assert!(again(Some(&path)).unwrap().config.hide_names);
+}
+
+#[test]
+fn all_that_is_wrong_is_told_in_the_order_of_the_lines() {
+    let place = Place::new();
+    let file = place.file("stale-aftr = \"10m\"\nhttp-port = []\nany = 1\nevents-kept = 0\n");
+    let told = read(&[], &[DATA, ("REAR_LOG_FORMAT", "xml")], Some(&file)).unwrap_err().to_string();
+    let words = ["line 1: ", "line 2: ", "line 3: ", "line 4: `events-kept`", "REAR_LOG_FORMAT"];
+    let places: Vec<_> = words.map(|words| told.find(words)).into();
+    assert!(places.iter().all(Option::is_some) && places[..3].is_sorted(), "{told}");
 }
 
 #[test]

@@ -3,8 +3,10 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use super::counts::scrape;
 use super::pki::Authority;
 use super::process::{Broker, program};
+use super::tools::{advertise, request};
 
 /// A folder with certificates.
 fn place() -> tempfile::TempDir {
@@ -83,6 +85,32 @@ fn an_audit_log_that_cannot_be_written_keeps_it_from_serving() {
         "{said}"
     );
     assert!(!place.path().join("data").exists(), "and no ledger is made");
+}
+
+#[test]
+fn nothing_is_changed_while_the_audit_log_cannot_be_written() {
+    let mut broker = Broker::start_with(&["--audit-log", "/dev/full"]);
+    let (rome, paris) = (broker.cluster("rome"), broker.cluster("paris"));
+    advertise(&rome, "rome", "8", "16Gi");
+    let refused = loop {
+        let answer = paris.post("/api/v1/reservations", &request("1m", "1Mi"));
+        if answer.status != 201 {
+            break answer;
+        }
+    };
+    assert_eq!(refused.problem(503), "not-ready");
+    let why = "the audit log /dev/full cannot be written: No space left on device";
+    let unready = paris.get("/readyz");
+    assert_eq!(unready.status, 503);
+    for told in [refused.body, unready.body] {
+        let told = String::from_utf8_lossy(&told);
+        assert!(told.contains(why), "{told}");
+    }
+    assert!(scrape(&broker).contains("\nrear_broker_audit_log_stuck 1\n"));
+    // What clusters say of themselves is not in it.
+    advertise(&rome, "rome", "9", "16Gi");
+    assert!(broker.stop().success());
+    assert!(broker.log().contains("lines of the audit log were lost"));
 }
 
 #[test]

@@ -4,11 +4,13 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 use super::client::Connection;
 use super::counts::scrape;
 use super::hostile::frame;
 use super::process::Broker;
-use super::tools::{advertise, request, reserve};
+use super::tools::{advertise, advertisement, request, reserve};
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -234,4 +236,70 @@ fn whoever_has_very_many_requests_on_their_way_does_not_keep_others_out() {
     reserve(&broker.cluster("rome"), "1m", "1Mi");
     drop(begun);
     until("those who left are forgotten", || asked().status == 201);
+}
+
+/// The memory of the broker, in megabytes.
+fn resident(broker: &Broker) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", broker.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() >> 10
+}
+
+/// What a cluster says of itself that lends to ten thousand others: almost a megabyte.
+fn large(number: usize) -> Value {
+    let mut told = advertisement("rome", "100000", "100Ti");
+    told["resources"]["allocated"] = json!({"cpu": "50000", "memory": "50Ti"});
+    told["resources"]["allocatable"]["cpu"] = json!((90_000 + number).to_string());
+    let long = "x".repeat(40);
+    let entry = |by| json!({"requesterID": format!("{long}{by}"), "cpu": "1", "memory": "1Gi"});
+    told["consumed"] = (0..9_990).map(entry).collect();
+    told
+}
+
+#[test]
+fn streams_of_large_events_that_are_not_read_keep_few_of_them() {
+    let broker = Broker::start();
+    let rome = broker.cluster("rome");
+    advertise(&rome, "rome", "1", "1Gi");
+    let seen = rome.get("/api/v1/instructions").header("rear-revision").unwrap().to_owned();
+    for number in 0..48 {
+        rome.post("/api/v1/advertisements", &large(number)).expect(200);
+    }
+    let before = resident(&broker);
+    let last = [("Last-Event-ID", &*format!("{seen}-0"))];
+    let open = |_| {
+        let mut stream = rome.connect().unwrap();
+        stream.begin("GET", "/api/v1/events", &last, None).unwrap();
+        assert_eq!(stream.head().unwrap().0, 200);
+        stream
+    };
+    let streams: Vec<Connection> = (0..8).map(open).collect();
+    // Each of them could have almost fifty megabytes.
+    let grown = resident(&broker).saturating_sub(before);
+    assert!(grown < 8 * 10, "{grown} MB");
+    drop(streams);
+}
+
+#[test]
+fn large_bodies_of_one_caller_that_come_slowly_keep_no_others_out() {
+    let broker = Broker::start();
+    let (rome, paris) = (broker.cluster("rome"), broker.cluster("paris"));
+    advertise(&rome, "rome", "8", "16Gi");
+    let length = 1 << 20;
+    let head = format!(
+        "POST /api/v1/advertisements HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n"
+    );
+    let begun = |_| {
+        let mut slow = rome.connect().unwrap();
+        // Whoever gets no room is told so before all of it has been sent.
+        let sent = slow.send(&[head.as_bytes(), &vec![b' '; length - 1]].concat());
+        (slow, sent)
+    };
+    let mut slow: Vec<_> = (0..24).map(begun).collect();
+    let statuses = slow.iter_mut().map(|(slow, _)| slow.answer().map(|answer| answer.status));
+    let statuses: Vec<_> = statuses.map_while(Result::ok).collect();
+    let told = |status| statuses.iter().filter(|found| **found == status).count();
+    assert!(told(429) >= 24 - 17 && told(429) + told(408) == statuses.len(), "{statuses:?}");
+    reserve(&paris, "1", "1Gi");
+    rome.post("/api/v1/advertisements", &large(0)).expect(200);
 }

@@ -61,7 +61,6 @@ impl Broker {
     }
 
     /// The number of its process.
-    #[cfg(feature = "crowd")]
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }

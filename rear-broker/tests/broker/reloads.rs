@@ -166,6 +166,24 @@ fn what_is_told_of_others_changes_with_a_reload() {
 }
 
 #[test]
+fn a_file_that_is_gone_for_a_moment_takes_nothing_back() {
+    let reloaded = Reloaded::start("max-duration = \"1h\"\n");
+    let broker = &reloaded.broker;
+    advertise(&broker.cluster("rome"), "rome", "8", "16Gi");
+    std::fs::remove_file(reloaded.path()).unwrap();
+    broker.signal("HUP");
+    while !broker.log().contains("the old configuration stays") {
+        thread::yield_now();
+    }
+    let mut asked = request("1m", "1Mi");
+    asked["duration"] = json!("2h");
+    assert_eq!(
+        broker.cluster("paris").post("/api/v1/reservations", &asked).problem(422),
+        "too-long"
+    );
+}
+
+#[test]
 fn what_needs_a_restart_is_named_and_stays_as_it_was() {
     let reloaded = Reloaded::start("");
     let words = "these count after a restart keys=\"http-port\"";

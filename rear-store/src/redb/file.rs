@@ -8,7 +8,7 @@ use redb::{Database, DatabaseError, ReadOnlyDatabase, ReadableDatabase};
 use super::tables::Reading;
 use super::{Commit, RedbJournal, guarded, look_into, storage};
 use crate::backup;
-use crate::files::{FileError, create_whole, trust_only_the_disk, with_suffix};
+use crate::files::{FileError, create_whole, is_missing, trust_only_the_disk, with_suffix};
 use crate::glass::Glass;
 use crate::journal::{Journal, JournalError};
 use crate::migrate::{self, SCHEMA};
@@ -39,7 +39,7 @@ impl RedbJournal {
     /// Opens a ledger that is there. One of an older schema is brought to this program's, after a backup;
     /// one of a newer schema is not touched.
     pub fn open(path: &Path, commit: Commit) -> Result<Self, FileError> {
-        if !path.exists() {
+        if is_missing(path) {
             return Err(FileError::Missing(path.to_owned()));
         }
         trust_only_the_disk(path)?;

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use super::{Finding, Report, verify};
 use crate::chain::chain;
-use crate::files::FileError;
+use crate::files::{FileError, is_missing};
 use crate::glass::Glass;
 use crate::redb::{is_sound, look_into};
 
 /// Looks at the whole of a file, redb's own checksums included, without changing a byte of it.
 pub fn verify_file(path: &Path) -> Result<Report, FileError> {
-    if !path.exists() {
+    if is_missing(path) {
         return Err(FileError::Missing(path.to_owned()));
     }
     let unreadable = |why| Finding::Unreadable { what: path.display().to_string(), why };
