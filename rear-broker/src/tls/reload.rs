@@ -39,13 +39,13 @@ pub async fn watch(
                 info!(folder = %folder.display(), "certificates were reloaded");
             }
             Look::Refused(files, error) => {
-                refused = files;
-                // Files that cannot be read are told of once, too.
                 let why = Chain(&error).to_string();
-                if told.as_ref() != Some(&why) {
+                // Of files that cannot be read, too, it is told once.
+                if files.is_some() || told.as_ref() != Some(&why) {
                     metrics.certificates_refused();
                     error!(error = why, "new certificates cannot be used, the old ones stay");
                 }
+                refused = files;
                 told = Some(why);
             }
         }
