@@ -8,8 +8,8 @@ use rear_api::page::MAX_PAGE;
 use rear_broker::config::KEYS;
 use rear_broker::limits::{
     BODY_DEADLINE, HANDSHAKE_DEADLINE, HEADER_DEADLINE, IDLE_DEADLINE, MAX_CONNECTION_AGE,
-    MAX_CONNECTIONS, MAX_EVENT_STREAMS, MAX_HEADER_BYTES, MAX_HEADERS, MAX_INSTRUCTIONS,
-    MAX_STREAMS, MAX_WAIT,
+    MAX_CONNECTIONS, MAX_EVENT_STREAMS, MAX_HEADER_BYTES, MAX_HEADERS, MAX_INSTRUCTIONS, MAX_ROOM,
+    MAX_ROOM_OF_ALL, MAX_STREAMS, MAX_WAIT,
 };
 use rear_engine::id::MAX_ID_LENGTH;
 use rear_packaging::chart::{AGENT, BROKER, Chart};
@@ -173,6 +173,7 @@ fn the_page_about_the_api_has_the_limits_that_are_there() {
         format!("| a connection | {} h |", MAX_CONNECTION_AGE.as_secs() / 3600),
         format!("| connections | {}", thousands(MAX_CONNECTIONS)),
         format!("| requests at once on an HTTP/2 connection | {MAX_STREAMS};"),
+        format!("| {} MiB of one caller, {} MiB of all |", MAX_ROOM >> 20, MAX_ROOM_OF_ALL >> 20),
         format!("| event streams | {MAX_EVENT_STREAMS} for a caller |"),
         format!("| instructions in one answer | {} |", thousands(MAX_INSTRUCTIONS)),
         format!("at most\n{} seconds", MAX_WAIT.as_secs()),
