@@ -297,9 +297,11 @@ fn large_bodies_of_one_caller_that_come_slowly_keep_no_others_out() {
     };
     let mut slow: Vec<_> = (0..24).map(begun).collect();
     let statuses = slow.iter_mut().map(|(slow, _)| slow.answer().map(|answer| answer.status));
-    let statuses: Vec<_> = statuses.map_while(Result::ok).collect();
+    // Whoever still sends may miss its answer.
+    let statuses: Vec<_> = statuses.filter_map(Result::ok).collect();
     let told = |status| statuses.iter().filter(|found| **found == status).count();
-    assert!(told(429) >= 24 - 17 && told(429) + told(408) == statuses.len(), "{statuses:?}");
+    assert!(told(429) > 0 && told(408) <= 16, "{statuses:?}");
+    assert_eq!(told(429) + told(408), statuses.len(), "{statuses:?}");
     reserve(&paris, "1", "1Gi");
     rome.post("/api/v1/advertisements", &large(0)).expect(200);
 }
