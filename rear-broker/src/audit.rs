@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -94,7 +94,12 @@ impl Audit {
     pub fn tell(&self, record: &Record) {
         let Some(lines) = &*self.0.load() else { return log(record) };
         match serde_json::to_string(record) {
-            Ok(line) => lines.tell(line + "\n"),
+            Ok(line) => {
+                if !lines.take(line + "\n") {
+                    // Better there than nowhere.
+                    log(record);
+                }
+            }
             Err(error) => error!(%error, ?record, "a line of the audit log cannot be written"),
         }
     }
@@ -144,9 +149,16 @@ impl Lines {
         Ok(Self { queue: Some(queue), thread: Some(thread), writer })
     }
 
-    fn tell(&self, line: String) {
-        if self.queue.as_ref().is_none_or(|queue| queue.send(line).is_err()) {
-            error!("the audit log has ended before its time");
+    /// Whether it has taken a line, which waits for room unless there will be none for long.
+    fn take(&self, mut line: String) -> bool {
+        let Some(queue) = &self.queue else { return false };
+        loop {
+            line = match queue.try_send(line) {
+                Ok(()) => return true,
+                Err(TrySendError::Full(line)) if self.writer.trouble.load().is_none() => line,
+                Err(_) => return false,
+            };
+            thread::sleep(GATHER);
         }
     }
 }
@@ -165,9 +177,10 @@ impl Writer {
     fn write(&self, mut file: &File, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             match file.write(bytes) {
+                Ok(0) => self.wait(&io::ErrorKind::WriteZero.into()),
                 Ok(written) => {
                     bytes = &bytes[written..];
-                    if written > 0 && self.trouble.swap(None).is_some() {
+                    if self.trouble.swap(None).is_some() {
                         info!(path = %self.path.display(), "the audit log can be written again");
                     }
                 }
@@ -239,6 +252,8 @@ mod tests {
         let audit = Audit::open(Some(Path::new("/dev/full"))).unwrap();
         assert_eq!(audit.trouble(), None);
         audit.tell(&record(1));
+        // More than may wait: nobody is kept waiting for them.
+        (0..=MAX_WAITING).for_each(|_| audit.tell(&record(2)));
         let trouble = std::iter::repeat_with(|| audit.trouble()).flatten().next().unwrap();
         assert!(trouble.starts_with("the audit log /dev/full cannot be written: "), "{trouble}");
         audit.reopen(None).unwrap();

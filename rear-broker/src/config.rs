@@ -86,16 +86,14 @@ pub fn load(flags: &Flags, environment: &Environment) -> Result<Loaded, ConfigEr
         all.add(values.0);
         values = all;
     }
-    let config = Config::read(&values).and_then(|config| config.check(&values).map(|()| config));
-    let config = match config {
-        Ok(config) if errors.is_empty() => config,
-        Ok(_) => return Err(ConfigErrors(errors)),
-        Err(ConfigErrors(more)) => {
-            return Err(ConfigErrors(errors.into_iter().chain(more).collect()));
-        }
-    };
     let unknown_variables = environment.unknown();
-    Ok(Loaded { config, values, file, unknown_variables })
+    match Config::read(&values).and_then(|config| config.check(&values).map(|()| config)) {
+        Ok(config) if errors.is_empty() => Ok(Loaded { config, values, file, unknown_variables }),
+        read => {
+            errors.extend(read.err().into_iter().flat_map(|ConfigErrors(more)| more));
+            Err(ConfigErrors(errors))
+        }
+    }
 }
 
 impl Values {

@@ -142,8 +142,8 @@ impl Place {
     }
 }
 
-/// The files of a certificate.
-const WHOLE: [&str; 3] = ["tls.crt", "tls.key", "ca.crt"];
+/// What is written last of a certificate.
+const LAST: &str = "ca.crt";
 
 /// An authority if there is none, and certificates for those who have none.
 struct Issuing {
@@ -182,7 +182,7 @@ impl Issuing {
                 break;
             }
             let folder = layout.issued().join(name.as_str());
-            if WHOLE.iter().all(|file| folder.join(file).exists()) {
+            if folder.join(LAST).exists() {
                 continue;
             }
             if folder.exists() {

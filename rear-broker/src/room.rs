@@ -19,6 +19,9 @@ use crate::tally::{Taken, Tally};
 /// Bytes that are on their way, by caller.
 pub type Room = Arc<Tally<ClusterId>>;
 
+/// So much more room a body takes when it needs more.
+const STEP: usize = 64 << 10;
+
 /// Takes room for so many bytes more, if there is any.
 fn take(room: &Room, by: &ClusterId, bytes: usize) -> Result<Taken<ClusterId>, Failure> {
     let taken = room.take_many(by.clone(), bytes);
@@ -38,19 +41,23 @@ pub async fn gather<B>(
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
 {
-    let (mut pieces, mut length, mut taken) = (Vec::new(), 0, Vec::new());
+    // Most come in one piece. Those of others may be bytes: they are not kept apart.
+    let (mut first, mut whole, mut taken) = (Bytes::new(), Vec::new(), Vec::new());
     while let Some(frame) = body.frame().await {
         let Ok(piece) = frame.map_err(GatherError::Body)?.into_data() else { continue };
-        length += piece.len();
-        if length > SMALL {
-            taken.push(take(room, by, piece.len()).map_err(GatherError::NoRoom)?);
+        if first.is_empty() {
+            first = piece;
+        } else {
+            if whole.is_empty() {
+                whole.extend_from_slice(&first);
+            }
+            whole.extend_from_slice(&piece);
         }
-        pieces.push(piece);
+        while first.len().max(whole.len()) > SMALL + taken.len() * STEP {
+            taken.push(take(room, by, STEP).map_err(GatherError::NoRoom)?);
+        }
     }
-    Ok(match pieces.as_slice() {
-        [whole] => whole.clone(),
-        pieces => pieces.concat().into(),
-    })
+    Ok(if whole.is_empty() { first } else { whole.into() })
 }
 
 /// Why a body is not there.
@@ -98,7 +105,11 @@ impl hyper::body::Body for Held {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use axum::response::IntoResponse;
+    use futures::stream;
+    use http_body_util::StreamBody;
 
     use super::*;
 
@@ -149,6 +160,13 @@ mod tests {
         assert_eq!(gather(body(), &room, &rome).await.unwrap().len(), 1 << 20);
         let _others = hold(&room, &rome, answer(MAX_ROOM)).unwrap();
         assert!(matches!(gather(body(), &room, &rome).await, Err(GatherError::NoRoom(_))));
+        let bytes = |byte| Ok::<_, Infallible>(Frame::data(Bytes::from(vec![byte])));
+        let in_bytes = |length| StreamBody::new(stream::iter((0..length).map(|_| bytes(b'x'))));
+        assert!(matches!(
+            gather(in_bytes(1 << 20), &room, &rome).await,
+            Err(GatherError::NoRoom(_))
+        ));
+        assert_eq!(gather(in_bytes(SMALL), &room, &rome).await.unwrap(), vec![b'x'; SMALL]);
         let small = http_body_util::Full::new(Bytes::from(vec![b'x'; SMALL]));
         assert_eq!(gather(small, &room, &rome).await.unwrap().len(), SMALL);
     }

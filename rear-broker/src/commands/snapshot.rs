@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use rear_api::moment;
 use rear_engine::Timestamp;
-use rear_store::backup::{self, Inspected, SaveError, Summary};
+use rear_store::backup::{self, Inspected, ReceiveError, RestoreError, SaveError, Summary};
 use rear_store::{FileError, is_missing};
 use reqwest::{Method, Url};
 use uuid::Uuid;
@@ -97,7 +97,10 @@ impl Save {
 fn save_from_broker(reach: Reach, file: &Path) -> Result<Said, Failure> {
     let broker = Administrator::new(reach)?;
     let answer = broker.call(Method::GET, SNAPSHOT, None)?;
-    let summary = backup::receive(answer, file).map_err(|error| of_file(file, error))?;
+    let summary = backup::receive(answer, file).map_err(|error| match error {
+        ReceiveError::File(_) => error.into(),
+        ReceiveError::Backup(_) => of_file(file, error),
+    })?;
     Ok(saved(&summary, file))
 }
 
@@ -165,7 +168,10 @@ impl Restore {
                     // Unless someone has put something there, which stays.
                     drop(std::fs::remove_dir(&self.data));
                 }
-                of_file(&self.file, error)
+                match error {
+                    RestoreError::File(_) => error.into(),
+                    other => of_file(&self.file, other),
+                }
             })?;
         Ok(Said::done(format!(
             "\

@@ -180,9 +180,9 @@ fn finish(broker: &Broker, asked: &Asked, mut response: Response) -> Response {
         if let Some(code) = code {
             broker.refusals.push(refused(broker, asked, action, code, &response));
         }
-        // Whoever was sent away because no line can be written gets none.
-        let unwritable = || broker.audit.trouble().is_some();
-        if action.is_told(status) && !(status == StatusCode::SERVICE_UNAVAILABLE && unwritable()) {
+        // While no line can be written, only what was changed just before has one: anyone can be refused as often as they like.
+        let is_writable = || broker.audit.trouble().is_none();
+        if action.is_told(status) && (status.is_success() || is_writable()) {
             broker.audit.tell(&record(broker, asked, action, &response));
         }
     }

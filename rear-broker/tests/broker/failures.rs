@@ -107,6 +107,13 @@ fn nothing_is_changed_while_the_audit_log_cannot_be_written() {
         assert!(told.contains(why), "{told}");
     }
     assert!(scrape(&broker).contains("\nrear_broker_audit_log_stuck 1\n"));
+    // More refusals than lines that may wait: nobody is kept waiting for the disk.
+    let mut connection = paris.connect().unwrap();
+    for _ in 0..5000 {
+        let answer = connection.call("POST", "/api/v1/reservations", &[], Some(b"{")).unwrap();
+        assert_eq!(answer.problem(400), "unreadable");
+    }
+    assert_eq!(paris.get("/healthz").status, 200);
     // What clusters say of themselves is not in it.
     advertise(&rome, "rome", "9", "16Gi");
     assert!(broker.stop().success());
