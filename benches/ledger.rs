@@ -6,6 +6,7 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rear_engine::fleet::{Advertised, ClusterRecord};
@@ -64,7 +65,7 @@ fn filled(path: &Path, commit: Commit, promises: u128) -> Ledger {
     let mut changes = vec![Change::Cluster(Box::new(provider))];
     let mut total = Resources::NONE;
     for number in 1..=promises {
-        changes.push(Change::Reservation(Box::new(promise(number))));
+        changes.push(Change::Reservation(Arc::new(promise(number))));
         total = total.checked_add(each()).expect("small amounts");
         if changes.len() >= COMMIT || number == promises {
             changes.push(Change::Ledger { cluster: cluster("p"), total });
@@ -136,7 +137,7 @@ fn overwrite(folder: &Path, overwrites: u128) {
         let changes = numbers.map(|number| {
             let since = now().plus("1s".parse().expect("a duration"));
             let phase = Phase::Active(Active { since });
-            Change::Reservation(Box::new(Reservation { phase, ..promise(number) }))
+            Change::Reservation(Arc::new(Reservation { phase, ..promise(number) }))
         });
         ledger.commit(changes.collect());
         written += 1000;

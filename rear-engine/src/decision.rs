@@ -1,5 +1,7 @@
 //! A decision as data: what changes and what is told. Someone else applies it.
 
+use std::sync::Arc;
+
 use crate::advertisement::Order;
 use crate::command::Actor;
 use crate::fleet::ClusterRecord;
@@ -58,7 +60,7 @@ pub enum Change {
         durable: bool,
     },
     /// A reservation is as here.
-    Reservation(Box<Reservation>),
+    Reservation(Arc<Reservation>),
     /// The sum of the live promises on a cluster, after the reservations before it in the list.
     Ledger {
         /// Which cluster.

@@ -7,6 +7,7 @@ mod timeline;
 mod undo;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -35,9 +36,8 @@ pub struct Fleet {
     /// Nobody could be heard before this: the broker was not there.
     listening_since: Timestamp,
     clusters: FxHashMap<ClusterId, Cluster>,
-    reservations: FxHashMap<ReservationId, Reservation>,
-    /// Ordered, not hashed: keys are chosen by clients, who could make hashes collide.
-    by_key: BTreeMap<(ClusterId, IdempotencyKey), ReservationId>,
+    /// Shared with whoever else follows the same changes: they are many, and never change.
+    reservations: FxHashMap<ReservationId, Arc<Reservation>>,
     by_requester: FxHashMap<ClusterId, Made>,
     timeline: Timeline,
     /// Clusters that may get promises.
@@ -50,6 +50,8 @@ pub struct Fleet {
 #[derive(Debug, Clone, Default)]
 struct Made {
     live: BTreeSet<ReservationId>,
+    /// Ordered, not hashed: keys are chosen by clients, who could make hashes collide.
+    by_key: BTreeMap<IdempotencyKey, ReservationId>,
     /// With those that have ended and are remembered.
     all: usize,
 }
@@ -130,7 +132,6 @@ impl Fleet {
             listening_since: Timestamp::from_nanos(i64::MIN),
             clusters: FxHashMap::default(),
             reservations: FxHashMap::default(),
-            by_key: BTreeMap::new(),
             by_requester: FxHashMap::default(),
             timeline: Timeline::default(),
             sidelined: BTreeSet::new(),
@@ -209,12 +210,12 @@ impl Fleet {
     /// One reservation, live or ended.
     #[must_use]
     pub fn reservation(&self, id: ReservationId) -> Option<&Reservation> {
-        self.reservations.get(&id)
+        self.reservations.get(&id).map(Arc::as_ref)
     }
 
     /// Every reservation that is remembered, in no order.
     pub fn reservations(&self) -> impl Iterator<Item = &Reservation> {
-        self.reservations.values()
+        self.reservations.values().map(Arc::as_ref)
     }
 
     /// The reservation that a requester made under this key.
@@ -224,14 +225,14 @@ impl Fleet {
         requester: &ClusterId,
         key: &IdempotencyKey,
     ) -> Option<&Reservation> {
-        let id = self.by_key.get(&(requester.clone(), key.clone()))?;
-        self.reservations.get(id)
+        let id = self.by_requester.get(requester)?.by_key.get(key)?;
+        self.reservation(*id)
     }
 
     /// The live promises to a requester, oldest first.
     pub fn live_of_requester(&self, requester: &ClusterId) -> impl Iterator<Item = &Reservation> {
         let ids = self.by_requester.get(requester).into_iter().flat_map(|made| &made.live);
-        ids.filter_map(|id| self.reservations.get(id))
+        ids.filter_map(|id| self.reservation(*id))
     }
 
     /// How many reservations of a requester there are, live or ended and remembered.
@@ -243,7 +244,7 @@ impl Fleet {
     /// The live promises on a provider, oldest first.
     pub fn live_of_provider(&self, provider: &ClusterId) -> impl Iterator<Item = &Reservation> {
         let ids = self.clusters.get(provider).into_iter().flat_map(|cluster| &cluster.live);
-        ids.filter_map(|id| self.reservations.get(id))
+        ids.filter_map(|id| self.reservation(*id))
     }
 
     /// The next moment at which [`Command::Expire`], [`Command::MarkStale`] or [`Command::Retire`] has

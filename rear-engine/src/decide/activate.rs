@@ -1,5 +1,7 @@
 //! Activate: the requester confirms that it uses what was promised.
 
+use std::sync::Arc;
+
 use super::rights::{as_requester, still_live};
 use crate::command::Actor;
 use crate::decision::{Change, Decision, Event, Happening, Subject};
@@ -25,7 +27,7 @@ pub(super) fn activate(
     let phase = activated.map_err(|_| Refusal::AlreadyEnded(id))?;
     let active = Reservation { phase, ..reservation.clone() };
     Ok(Decision {
-        changes: vec![Change::Reservation(Box::new(active))],
+        changes: vec![Change::Reservation(Arc::new(active))],
         events: vec![Event { at: now, subject: subject.clone(), what: Happening::Activated, by }],
         subject,
     })

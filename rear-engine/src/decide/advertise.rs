@@ -1,5 +1,7 @@
 //! Advertise: a cluster says what it has. The ledger does not change by it, except by adoption after a restore.
 
+use std::sync::Arc;
+
 use super::adopt::{Held, adopt};
 use crate::advertisement::{Advertisement, Holding, Order};
 use crate::command::Actor;
@@ -161,7 +163,7 @@ fn changes(record: ClusterRecord, adopted: Vec<Reservation>, ledger: &Ledger) ->
     let cluster = record.id.clone();
     let mut changes = vec![Change::Cluster(Box::new(record))];
     if !adopted.is_empty() {
-        changes.extend(adopted.into_iter().map(Box::new).map(Change::Reservation));
+        changes.extend(adopted.into_iter().map(Arc::new).map(Change::Reservation));
         changes.push(Change::Ledger { cluster, total: ledger.total() });
     }
     changes

@@ -1,6 +1,7 @@
 //! Ending reservations, one or many: every ending gives its capacity back in the same decision.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::command::Actor;
 use crate::decision::{Change, Decision, Event, Happening, Subject};
@@ -44,7 +45,7 @@ impl<'a> Endings<'a> {
             .give_back(reservation.requester(), reservation.held())
             .map_err(|source| Refusal::Ledger { cluster: provider.clone(), source })?;
         let ended = Reservation { phase, ..reservation.clone() };
-        self.changes.push(Change::Reservation(Box::new(ended)));
+        self.changes.push(Change::Reservation(Arc::new(ended)));
         self.tell(Subject::Reservation(reservation.id), Happening::Ended(how));
         Ok(())
     }

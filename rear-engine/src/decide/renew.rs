@@ -1,5 +1,7 @@
 //! Renew: the requester names a new end, absolute, so that a retry cannot extend twice.
 
+use std::sync::Arc;
+
 use super::rights::{as_requester, still_live};
 use crate::command::Actor;
 use crate::decision::{Change, Decision, Event, Happening, Subject};
@@ -34,7 +36,7 @@ pub(super) fn renew(
     provider_has_spoken(fleet, reservation)?;
     let renewed = Reservation { expires_at: Some(until), ..reservation.clone() };
     Ok(Decision {
-        changes: vec![Change::Reservation(Box::new(renewed))],
+        changes: vec![Change::Reservation(Arc::new(renewed))],
         events: vec![Event { at: now, subject: subject.clone(), what: Happening::Renewed, by }],
         subject,
     })

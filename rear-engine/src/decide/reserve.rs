@@ -1,5 +1,7 @@
 //! Reserve: find a provider, lock the capacity, or say for each cluster why not.
 
+use std::sync::Arc;
+
 use super::hear::hear;
 use crate::ask::Ask;
 use crate::command::Actor;
@@ -36,7 +38,7 @@ pub(super) fn reserve(
     let reservation = pending.grant(provider.clone(), now, expires_at);
     let subject = Subject::Reservation(id);
     let mut changes = sign_of_life(fleet, reservation.requester(), expires_at, now);
-    changes.push(Change::Reservation(Box::new(reservation)));
+    changes.push(Change::Reservation(Arc::new(reservation)));
     changes.push(Change::Ledger { cluster: provider, total });
     Ok(Decision {
         changes,

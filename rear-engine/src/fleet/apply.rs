@@ -1,5 +1,7 @@
 //! Making changes true in memory: the only place where a fleet is written.
 
+use std::sync::Arc;
+
 use thiserror::Error;
 
 use super::{Cluster, ClusterRecord, Fleet};
@@ -72,7 +74,7 @@ impl Fleet {
                 self.timeline.move_advertisement(&cluster, before, after);
             }
             Change::Heard { cluster, at, durable } => self.put_sign(&cluster, at, durable),
-            Change::Reservation(reservation) => return self.put_reservation(*reservation),
+            Change::Reservation(reservation) => return self.put_reservation(reservation),
             Change::Ledger { cluster, total } => return self.check_ledger(&cluster, total),
             Change::Forgotten(cluster) => return self.remove_cluster(&cluster),
             Change::Dropped(id) => return self.drop_reservation(id),
@@ -138,12 +140,12 @@ impl Fleet {
         self.timeline.move_sign(id, before, Some(at));
     }
 
-    pub(super) fn put_reservation(&mut self, after: Reservation) -> Result<(), Divergence> {
+    pub(super) fn put_reservation(&mut self, after: Arc<Reservation>) -> Result<(), Divergence> {
         let before = self.reservations.get(&after.id);
         if before.is_some_and(|before| !may_follow(before, &after)) {
             return Err(Divergence::Backwards(after.id));
         }
-        let held_before = before.map_or(Resources::NONE, Reservation::held);
+        let held_before = before.map_or(Resources::NONE, |before| before.held());
         self.move_capacity(&after, held_before)?;
         self.unlink(after.id);
         self.link(&after);
@@ -200,11 +202,11 @@ impl Fleet {
 
     fn link(&mut self, reservation: &Reservation) {
         let requester = reservation.requester();
-        if let Some(key) = &reservation.key {
-            self.by_key.insert((requester.clone(), key.clone()), reservation.id);
-        }
         let made = self.by_requester.entry(requester.clone()).or_default();
         made.all += 1;
+        if let Some(key) = &reservation.key {
+            made.by_key.insert(key.clone(), reservation.id);
+        }
         if reservation.phase.is_live() {
             made.live.insert(reservation.id);
             if self.may_end(&reservation.provider) {
@@ -226,6 +228,13 @@ impl Fleet {
         self.timeline.remove(reservation, heard);
         if let Some(made) = self.by_requester.get_mut(requester) {
             made.live.remove(&id);
+        }
+    }
+
+    /// The key of a reservation that is not remembered any more can be used again.
+    pub(super) fn forget_key(&mut self, gone: &Reservation) {
+        if let (Some(key), Some(made)) = (&gone.key, self.by_requester.get_mut(gone.requester())) {
+            made.by_key.remove(key);
         }
     }
 
@@ -296,10 +305,8 @@ impl Fleet {
         let ended_at = ended_at.ok_or(Divergence::NotEnded(id))?;
         self.timeline.forget(ended_at, id);
         if let Some(dropped) = self.reservations.remove(&id) {
+            self.forget_key(&dropped);
             self.uncount(dropped.requester());
-            if let Some(key) = dropped.key {
-                self.by_key.remove(&(dropped.ask.requester().clone(), key));
-            }
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Taking changes back: what was decided and did not come about is forgotten, at the cost of the changes and not of the fleet.
 
+use std::sync::Arc;
+
 use super::{ClusterRecord, Divergence, Fleet};
 use crate::decision::Change;
 use crate::id::{ClusterId, ReservationId};
@@ -16,7 +18,7 @@ enum Before {
     /// The change only compared.
     Same,
     Cluster(ClusterId, Option<Box<Kept>>),
-    Reservation(ReservationId, Option<Box<Reservation>>),
+    Reservation(ReservationId, Option<Arc<Reservation>>),
     /// Too much depends on it: the fleet has to be taken from elsewhere.
     Lost,
 }
@@ -60,7 +62,7 @@ impl Fleet {
     }
 
     fn before_reservation(&self, id: ReservationId) -> Before {
-        Before::Reservation(id, self.reservations.get(&id).cloned().map(Box::new))
+        Before::Reservation(id, self.reservations.get(&id).cloned())
     }
 
     /// Takes changes back, the last first. Whether it could: if not, the fleet is of no use any more.
@@ -93,20 +95,18 @@ impl Fleet {
     fn bring_back_promise(
         &mut self,
         id: ReservationId,
-        before: Option<Box<Reservation>>,
+        before: Option<Arc<Reservation>>,
     ) -> Result<(), Divergence> {
         self.unlink(id);
         if let Some(after) = self.reservations.remove(&id) {
+            self.forget_key(&after);
             self.uncount(after.requester());
-            if let Some(key) = &after.key {
-                self.by_key.remove(&(after.requester().clone(), key.clone()));
-            }
             if let Some(ended_at) = after.phase.ended_at() {
                 self.timeline.forget(ended_at, id);
             }
             self.free(&after)?;
         }
-        before.map_or(Ok(()), |before| self.put_reservation(*before))
+        before.map_or(Ok(()), |before| self.put_reservation(before))
     }
 
     fn free(&mut self, after: &Reservation) -> Result<(), Divergence> {

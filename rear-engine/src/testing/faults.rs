@@ -1,5 +1,7 @@
 //! Faults that can be planted, one at least for each invariant of the engine: the watchers must notice.
 
+use std::sync::Arc;
+
 use crate::command::Actor;
 use crate::decision::{Change, Decision, Event, Happening, Subject};
 use crate::fleet::{Cluster, Fleet};
@@ -147,7 +149,7 @@ fn force_grant(refusal: Refusal, fleet: &Fleet, now: Timestamp) -> Result<Decisi
     let subject = Subject::Reservation(id);
     Ok(Decision {
         changes: vec![
-            Change::Reservation(Box::new(granted)),
+            Change::Reservation(Arc::new(granted)),
             Change::Ledger { cluster: provider, total },
         ],
         events: vec![told(subject.clone(), Happening::Reserved, now)],
@@ -163,7 +165,7 @@ fn end_again(mut decision: Decision, fleet: &Fleet, now: Timestamp) -> Decision 
     let why = Release::ByRequester;
     let phase = Phase::Released(Released { at: now, why });
     let total = ledger_of(fleet, kept).saturating_sub(kept.ask.resources());
-    decision.changes.push(Change::Reservation(Box::new(Reservation { phase, ..kept.clone() })));
+    decision.changes.push(Change::Reservation(Arc::new(Reservation { phase, ..kept.clone() })));
     decision.changes.push(Change::Ledger { cluster: kept.provider.clone(), total });
     decision.events.push(told(
         Subject::Reservation(kept.id),
@@ -181,7 +183,7 @@ fn expire_one(mut decision: Decision, fleet: &Fleet, now: Timestamp) -> Decision
     let why = Release::Expired;
     let phase = Phase::Released(Released { at: now, why });
     let total = ledger_of(fleet, kept).saturating_sub(kept.held());
-    decision.changes.push(Change::Reservation(Box::new(Reservation { phase, ..kept.clone() })));
+    decision.changes.push(Change::Reservation(Arc::new(Reservation { phase, ..kept.clone() })));
     decision.changes.push(Change::Ledger { cluster: kept.provider.clone(), total });
     decision
 }
@@ -190,7 +192,7 @@ fn fall_back(mut decision: Decision, fleet: &Fleet) -> Decision {
     let active = fleet.reservations().find(|kept| matches!(kept.phase, Phase::Active(_)));
     if let Some(kept) = active.filter(|_| decision.changes.is_empty()) {
         let phase = Phase::Reserved(Reserved);
-        decision.changes.push(Change::Reservation(Box::new(Reservation { phase, ..kept.clone() })));
+        decision.changes.push(Change::Reservation(Arc::new(Reservation { phase, ..kept.clone() })));
     }
     decision
 }
@@ -209,7 +211,7 @@ fn copy_with_key(decision: Decision, fleet: &Fleet, now: Timestamp) -> Decision 
     Decision {
         subject: Subject::Reservation(id),
         changes: vec![
-            Change::Reservation(Box::new(copy)),
+            Change::Reservation(Arc::new(copy)),
             Change::Ledger { cluster: kept.provider.clone(), total },
         ],
         events: Vec::new(),
@@ -238,7 +240,7 @@ fn advertise_away(mut decision: Decision, fleet: &Fleet, now: Timestamp) -> Deci
     if let Some(kept) = live(fleet).filter(|_| advertised) {
         let phase = Phase::Released(Released { at: now, why: Release::ByRequester });
         let total = ledger_of(fleet, kept).saturating_sub(kept.held());
-        decision.changes.push(Change::Reservation(Box::new(Reservation { phase, ..kept.clone() })));
+        decision.changes.push(Change::Reservation(Arc::new(Reservation { phase, ..kept.clone() })));
         decision.changes.push(Change::Ledger { cluster: kept.provider.clone(), total });
     }
     decision
@@ -261,7 +263,7 @@ fn choose_another(mut decision: Decision, fleet: &Fleet) -> Decision {
                     })
             };
             if let Some(other) = fleet.clusters().find(roomy) {
-                new.provider = other.record().id.clone();
+                Arc::make_mut(new).provider = other.record().id.clone();
                 chosen = other
                     .ledger()
                     .total()

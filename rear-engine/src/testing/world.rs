@@ -2,6 +2,7 @@
 //! compared with the model; a fault can be planted to see that they notice.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::model::expected_provider;
 use super::script::Op;
@@ -329,7 +330,7 @@ impl World {
                     remembered.expires_at = Some(self.now);
                 }
                 restored
-                    .apply(Change::Reservation(Box::new(remembered)))
+                    .apply(Change::Reservation(Arc::new(remembered)))
                     .map_err(Broken::Divergence)?;
             }
         }

@@ -1,5 +1,7 @@
 //! Damage is found and named: the auditor of states, the witness of histories, and changes that do not fit.
 
+use std::sync::Arc;
+
 use rear_engine::advertisement::{Consumed, Order};
 use rear_engine::audit::{Books, Violation, Witness, books};
 use rear_engine::fleet::{ClusterRecord, Divergence};
@@ -85,7 +87,7 @@ fn objection(stage: &Stage, changes: Vec<Change>) -> Violation {
 }
 
 fn put(reservation: &Reservation) -> Change {
-    Change::Reservation(Box::new(reservation.clone()))
+    Change::Reservation(Arc::new(reservation.clone()))
 }
 
 fn ledger(total: Resources) -> Change {

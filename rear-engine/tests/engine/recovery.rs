@@ -1,5 +1,7 @@
 //! After a restore, nothing is granted on a provider before it has said what it holds.
 
+use std::sync::Arc;
+
 use rear_engine::advertisement::Holding;
 use rear_engine::testing::{advertisement, ask, cluster, id, resources};
 use rear_engine::{
@@ -24,7 +26,7 @@ fn restore(backup: &Fleet) -> Fleet {
         fleet.apply(Change::Cluster(Box::new(kept.record().clone()))).unwrap();
     }
     for kept in backup.reservations() {
-        fleet.apply(Change::Reservation(Box::new(kept.clone()))).unwrap();
+        fleet.apply(Change::Reservation(Arc::new(kept.clone()))).unwrap();
     }
     fleet.settle();
     fleet

@@ -1,5 +1,6 @@
 //! A request as it is written down: part of a reservation's record.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rear_engine::labels::Labels;
@@ -11,12 +12,12 @@ use super::InvalidField;
 
 /// A request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AskRecord {
-    requester: String,
+pub struct AskRecord<'a> {
+    requester: Cow<'a, str>,
     resources: [u64; 4],
     priority: i32,
     duration_nanos: Option<i64>,
-    target: Option<String>,
+    target: Option<Cow<'a, str>>,
     strategy: Option<u8>,
     required: BTreeMap<String, String>,
     preferred: BTreeMap<String, String>,
@@ -31,19 +32,19 @@ const STRATEGIES: [(u8, Strategy); 4] = [
     (4, Strategy::Binpack),
 ];
 
-impl From<&Ask> for AskRecord {
-    fn from(ask: &Ask) -> Self {
+impl<'a> From<&'a Ask> for AskRecord<'a> {
+    fn from(ask: &'a Ask) -> Self {
         let Terms { priority, duration, target, strategy, required, preferred, ceiling } =
             ask.terms();
         let number = |wanted: &Strategy| {
             STRATEGIES.iter().find(|(_, strategy)| strategy == wanted).map(|(number, _)| *number)
         };
         Self {
-            requester: ask.requester().to_string(),
+            requester: ask.requester().as_str().into(),
             resources: ask.resources().amounts(),
             priority: *priority,
             duration_nanos: duration.map(Duration::as_nanos),
-            target: target.as_ref().map(ToString::to_string),
+            target: target.as_ref().map(|target| target.as_str().into()),
             strategy: strategy.as_ref().and_then(number),
             required: pairs(required),
             preferred: pairs(preferred),
@@ -54,10 +55,10 @@ impl From<&Ask> for AskRecord {
     }
 }
 
-impl TryFrom<AskRecord> for Ask {
+impl TryFrom<AskRecord<'_>> for Ask {
     type Error = InvalidField;
 
-    fn try_from(record: AskRecord) -> Result<Self, InvalidField> {
+    fn try_from(record: AskRecord<'_>) -> Result<Self, InvalidField> {
         let AskRecord {
             requester,
             resources,

@@ -2,6 +2,9 @@
 //!
 //! Values only, never commands: whoever reads it applies it, and decides nothing.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use rear_engine::advertisement::Order;
 use rear_engine::decision::Change;
 use rear_engine::{Event, ReservationId, Timestamp};
@@ -27,7 +30,7 @@ pub const OLDEST: u8 = 1;
 
 /// One entry. Its position is its key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EntryRecord {
+pub struct EntryRecord<'a> {
     /// Which ledger it belongs to.
     pub ledger: u128,
     /// The hash of the entry before it.
@@ -37,28 +40,28 @@ pub struct EntryRecord {
     /// Which batch of its maker it is.
     pub sequence: u64,
     time_mark: i64,
-    changes: Vec<ChangeRecord>,
-    events: Vec<EventRecord>,
+    changes: Vec<ChangeRecord<'a>>,
+    events: Vec<EventRecord<'a>>,
     trim_through: Option<(u64, u64)>,
 }
 
 /// Variants are numbered by their order: new ones go to the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-enum ChangeRecord {
-    Cluster(String, ClusterRecord),
-    Refreshed { cluster: String, at: i64, timestamp: i64, order: Option<(u64, u64)> },
-    Heard { cluster: String, at: i64 },
-    Reservation(u128, ReservationRecord),
-    Ledger(String, LedgerRecord),
-    Forgotten(String),
+enum ChangeRecord<'a> {
+    Cluster(Cow<'a, str>, ClusterRecord),
+    Refreshed { cluster: Cow<'a, str>, at: i64, timestamp: i64, order: Option<(u64, u64)> },
+    Heard { cluster: Cow<'a, str>, at: i64 },
+    Reservation(u128, ReservationRecord<'a>),
+    Ledger(Cow<'a, str>, LedgerRecord),
+    Forgotten(Cow<'a, str>),
     Dropped(u128),
     RecoveryEnded(u64),
 }
 
-impl EntryRecord {
+impl<'a> EntryRecord<'a> {
     /// An entry that holds what of a batch must be durable.
     #[must_use]
-    pub fn of(batch: &Batch, ledger: u128, before: u128, broker: u128, sequence: u64) -> Self {
+    pub fn of(batch: &'a Batch, ledger: u128, before: u128, broker: u128, sequence: u64) -> Self {
         Self {
             ledger,
             before,
@@ -107,35 +110,35 @@ fn key_of(position: Position) -> [u8; 16] {
 }
 
 /// `None` for what need not be durable: nobody else has to know of it.
-fn record(change: &Change) -> Option<ChangeRecord> {
+fn record(change: &Change) -> Option<ChangeRecord<'_>> {
     Some(match change {
         Change::Refreshed { durable: false, .. } | Change::Heard { durable: false, .. } => {
             return None;
         }
-        Change::Cluster(kept) => ChangeRecord::Cluster(kept.id.to_string(), (&**kept).into()),
+        Change::Cluster(kept) => ChangeRecord::Cluster(kept.id.as_str().into(), (&**kept).into()),
         Change::Refreshed { cluster, at, timestamp, order, durable: true } => {
             ChangeRecord::Refreshed {
-                cluster: cluster.to_string(),
+                cluster: cluster.as_str().into(),
                 at: at.as_nanos(),
                 timestamp: timestamp.as_nanos(),
                 order: order.map(|order| (order.epoch, order.sequence)),
             }
         }
         Change::Heard { cluster, at, durable: true } => {
-            ChangeRecord::Heard { cluster: cluster.to_string(), at: at.as_nanos() }
+            ChangeRecord::Heard { cluster: cluster.as_str().into(), at: at.as_nanos() }
         }
         Change::Reservation(kept) => ChangeRecord::Reservation(kept.id.to_bits(), (&**kept).into()),
         Change::Ledger { cluster, total } => {
-            ChangeRecord::Ledger(cluster.to_string(), (*total).into())
+            ChangeRecord::Ledger(cluster.as_str().into(), (*total).into())
         }
-        Change::Forgotten(cluster) => ChangeRecord::Forgotten(cluster.to_string()),
+        Change::Forgotten(cluster) => ChangeRecord::Forgotten(cluster.as_str().into()),
         Change::Dropped(id) => ChangeRecord::Dropped(id.to_bits()),
         Change::RecoveryEnded { incarnation } => ChangeRecord::RecoveryEnded(*incarnation),
     })
 }
 
-fn change(record: ChangeRecord) -> Result<Change, InvalidField> {
-    let id = |text: String| text.parse().map_err(|_| InvalidField("cluster"));
+fn change(record: ChangeRecord<'_>) -> Result<Change, InvalidField> {
+    let id = |text: Cow<'_, str>| text.parse().map_err(|_| InvalidField("cluster"));
     Ok(match record {
         ChangeRecord::Cluster(cluster, kept) => {
             Change::Cluster(Box::new(kept.into_remembered(id(cluster)?)?))
@@ -151,7 +154,7 @@ fn change(record: ChangeRecord) -> Result<Change, InvalidField> {
             Change::Heard { cluster: id(cluster)?, at: Timestamp::from_nanos(at), durable: true }
         }
         ChangeRecord::Reservation(bits, kept) => {
-            Change::Reservation(Box::new(kept.into_reservation(ReservationId::from_bits(bits))?))
+            Change::Reservation(Arc::new(kept.into_reservation(ReservationId::from_bits(bits))?))
         }
         ChangeRecord::Ledger(cluster, total) => {
             Change::Ledger { cluster: id(cluster)?, total: total.try_into()? }

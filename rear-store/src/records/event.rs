@@ -1,5 +1,7 @@
 //! An event as it is written down.
 
+use std::borrow::Cow;
+
 use rear_engine::reservation::Ending;
 use rear_engine::{Actor, Event, Happening, ReservationId, Subject, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -10,26 +12,26 @@ use crate::position::{EventId, Position};
 
 /// Something that happened. Its key is its position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EventRecord {
+pub struct EventRecord<'a> {
     at: i64,
-    subject: SubjectRecord,
+    subject: SubjectRecord<'a>,
     what: HappeningRecord,
-    by: ActorRecord,
+    by: ActorRecord<'a>,
 }
 
 /// Variants are numbered by their order: new ones go to the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-enum SubjectRecord {
+enum SubjectRecord<'a> {
     Fleet,
-    Cluster(String),
+    Cluster(Cow<'a, str>),
     Reservation(u128),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum ActorRecord {
+pub(super) enum ActorRecord<'a> {
     Broker,
-    Cluster(String),
-    Administrator(String),
+    Cluster(Cow<'a, str>),
+    Administrator(Cow<'a, str>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +51,7 @@ enum HappeningRecord {
     Forgotten,
 }
 
-impl Sealed for EventRecord {
+impl Sealed for EventRecord<'_> {
     const TABLE: Table = Table::Events;
     const SCHEMA: u8 = 1;
 }
@@ -77,17 +79,17 @@ pub fn id_of(key: &[u8]) -> Result<EventId, InvalidField> {
     Ok(EventId { position, place: u32::from_be_bytes(place.try_into().map_err(|_| wrong())?) })
 }
 
-impl From<&Event> for EventRecord {
-    fn from(event: &Event) -> Self {
+impl<'a> From<&'a Event> for EventRecord<'a> {
+    fn from(event: &'a Event) -> Self {
         let Event { at, subject, what, by } = event;
         Self { at: at.as_nanos(), subject: subject.into(), what: what.into(), by: by.into() }
     }
 }
 
-impl TryFrom<EventRecord> for Event {
+impl TryFrom<EventRecord<'_>> for Event {
     type Error = InvalidField;
 
-    fn try_from(record: EventRecord) -> Result<Self, InvalidField> {
+    fn try_from(record: EventRecord<'_>) -> Result<Self, InvalidField> {
         Ok(Self {
             at: Timestamp::from_nanos(record.at),
             subject: record.subject.try_into()?,
@@ -97,20 +99,20 @@ impl TryFrom<EventRecord> for Event {
     }
 }
 
-impl From<&Subject> for SubjectRecord {
-    fn from(subject: &Subject) -> Self {
+impl<'a> From<&'a Subject> for SubjectRecord<'a> {
+    fn from(subject: &'a Subject) -> Self {
         match subject {
             Subject::Fleet => Self::Fleet,
-            Subject::Cluster(id) => Self::Cluster(id.to_string()),
+            Subject::Cluster(id) => Self::Cluster(id.as_str().into()),
             Subject::Reservation(id) => Self::Reservation(id.to_bits()),
         }
     }
 }
 
-impl TryFrom<SubjectRecord> for Subject {
+impl TryFrom<SubjectRecord<'_>> for Subject {
     type Error = InvalidField;
 
-    fn try_from(record: SubjectRecord) -> Result<Self, InvalidField> {
+    fn try_from(record: SubjectRecord<'_>) -> Result<Self, InvalidField> {
         Ok(match record {
             SubjectRecord::Fleet => Self::Fleet,
             SubjectRecord::Cluster(id) => {
@@ -121,21 +123,21 @@ impl TryFrom<SubjectRecord> for Subject {
     }
 }
 
-impl From<&Actor> for ActorRecord {
-    fn from(by: &Actor) -> Self {
+impl<'a> From<&'a Actor> for ActorRecord<'a> {
+    fn from(by: &'a Actor) -> Self {
         match by {
             Actor::Broker => Self::Broker,
-            Actor::Cluster(id) => Self::Cluster(id.to_string()),
-            Actor::Administrator(id) => Self::Administrator(id.to_string()),
+            Actor::Cluster(id) => Self::Cluster(id.as_str().into()),
+            Actor::Administrator(id) => Self::Administrator(id.as_str().into()),
         }
     }
 }
 
-impl TryFrom<ActorRecord> for Actor {
+impl TryFrom<ActorRecord<'_>> for Actor {
     type Error = InvalidField;
 
-    fn try_from(record: ActorRecord) -> Result<Self, InvalidField> {
-        let id = |text: String| text.parse().map_err(|_| InvalidField("actor"));
+    fn try_from(record: ActorRecord<'_>) -> Result<Self, InvalidField> {
+        let id = |text: Cow<'_, str>| text.parse().map_err(|_| InvalidField("actor"));
         Ok(match record {
             ActorRecord::Broker => Self::Broker,
             ActorRecord::Cluster(text) => Self::Cluster(id(text)?),

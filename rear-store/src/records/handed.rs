@@ -3,6 +3,8 @@
 //! Only what may be decided twice without harm is handed over: a reservation brings its id along, and what is given back
 //! stays given back.
 
+use std::borrow::Cow;
+
 use rear_engine::{Actor, Command, ReservationId};
 use serde::{Deserialize, Serialize};
 
@@ -23,11 +25,11 @@ pub const SCHEMA: u8 = 1;
 
 /// Commands on their way to another broker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HandedRecord {
+pub struct HandedRecord<'a> {
     ledger: u128,
     broker: u128,
     after: (u64, u64),
-    commands: Vec<CommandRecord>,
+    commands: Vec<CommandRecord<'a>>,
 }
 
 /// What became of them.
@@ -52,9 +54,9 @@ pub struct DoorRecord {
 
 /// Variants are numbered by their order: new ones go to the end, with a new schema.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-enum CommandRecord {
-    Reserve { id: u128, ask: Box<AskRecord>, key: Option<String>, by: ActorRecord },
-    Release { id: u128, by: ActorRecord },
+enum CommandRecord<'a> {
+    Reserve { id: u128, ask: Box<AskRecord<'a>>, key: Option<Cow<'a, str>>, by: ActorRecord<'a> },
+    Release { id: u128, by: ActorRecord<'a> },
 }
 
 /// Whether a command may be decided elsewhere.
@@ -63,10 +65,10 @@ pub fn may_be_handed(command: &Command) -> bool {
     matches!(command, Command::Reserve { .. } | Command::Release { .. })
 }
 
-impl HandedRecord {
+impl<'a> HandedRecord<'a> {
     /// Commands of a broker; `None` if one of them is not handed over.
     #[must_use]
-    pub fn of(ledger: u128, origin: Origin, commands: &[&Command]) -> Option<Self> {
+    pub fn of(ledger: u128, origin: Origin, commands: &[&'a Command]) -> Option<Self> {
         let Origin { broker, after: Position { incarnation, number } } = origin;
         let commands = commands.iter().map(|command| record(command)).collect::<Option<_>>()?;
         Some(Self { ledger, broker, after: (incarnation, number), commands })
@@ -137,12 +139,12 @@ impl DoorRecord {
 }
 
 /// `None` for what is decided where it was said.
-fn record(command: &Command) -> Option<CommandRecord> {
+fn record(command: &Command) -> Option<CommandRecord<'_>> {
     Some(match command {
         Command::Reserve { id, ask, key, by } => CommandRecord::Reserve {
             id: id.to_bits(),
             ask: Box::new((&**ask).into()),
-            key: key.as_ref().map(|key| key.as_str().to_owned()),
+            key: key.as_ref().map(|key| key.as_str().into()),
             by: by.into(),
         },
         Command::Release { id, by } => CommandRecord::Release { id: id.to_bits(), by: by.into() },
@@ -161,7 +163,7 @@ fn record(command: &Command) -> Option<CommandRecord> {
     })
 }
 
-fn command(record: CommandRecord) -> Result<Command, InvalidField> {
+fn command(record: CommandRecord<'_>) -> Result<Command, InvalidField> {
     let (id, actor) = (ReservationId::from_bits, Actor::try_from);
     Ok(match record {
         CommandRecord::Reserve { id: bits, ask, key, by } => Command::Reserve {

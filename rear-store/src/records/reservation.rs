@@ -1,5 +1,7 @@
 //! A reservation as it is written down, with its idempotency key.
 
+use std::borrow::Cow;
+
 use rear_engine::reservation::{
     Active, Failed, Failure, Phase, Release, Released, Reservation, Reserved,
 };
@@ -11,10 +13,10 @@ use super::{InvalidField, Sealed, Table};
 
 /// A reservation. Its id is the key of the record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReservationRecord {
-    ask: AskRecord,
-    key: Option<String>,
-    provider: String,
+pub struct ReservationRecord<'a> {
+    ask: AskRecord<'a>,
+    key: Option<Cow<'a, str>>,
+    provider: Cow<'a, str>,
     reserved_at: i64,
     expires_at: Option<i64>,
     phase: PhaseRecord,
@@ -44,7 +46,7 @@ pub(super) enum FailureRecord {
     ProviderGone,
 }
 
-impl Sealed for ReservationRecord {
+impl Sealed for ReservationRecord<'_> {
     const TABLE: Table = Table::Reservations;
     const SCHEMA: u8 = 1;
 }
@@ -55,13 +57,13 @@ pub fn key_of(id: ReservationId) -> [u8; 16] {
     id.to_bits().to_be_bytes()
 }
 
-impl From<&Reservation> for ReservationRecord {
-    fn from(reservation: &Reservation) -> Self {
+impl<'a> From<&'a Reservation> for ReservationRecord<'a> {
+    fn from(reservation: &'a Reservation) -> Self {
         let Reservation { id: _, ask, key, provider, reserved_at, expires_at, phase } = reservation;
         Self {
             ask: ask.into(),
-            key: key.as_ref().map(|key| key.as_str().to_owned()),
-            provider: provider.to_string(),
+            key: key.as_ref().map(|key| key.as_str().into()),
+            provider: provider.as_str().into(),
             reserved_at: reserved_at.as_nanos(),
             expires_at: expires_at.map(Timestamp::as_nanos),
             phase: phase.into(),
@@ -69,7 +71,7 @@ impl From<&Reservation> for ReservationRecord {
     }
 }
 
-impl ReservationRecord {
+impl ReservationRecord<'_> {
     /// The reservation of this id.
     pub fn into_reservation(self, id: ReservationId) -> Result<Reservation, InvalidField> {
         let Self { ask, key, provider, reserved_at, expires_at, phase } = self;

@@ -1,5 +1,7 @@
 //! Many reservations at once, without deciding each: what large ledgers are made of.
 
+use std::sync::Arc;
+
 use rear_engine::fleet::{Advertised, ClusterRecord};
 use rear_engine::reservation::Pending;
 use rear_engine::testing::{advertisement, ask, cluster, id, resources};
@@ -21,7 +23,7 @@ pub(crate) fn fill(journal: &mut impl Journal, promises: u128, now: Timestamp) {
     let mut total = Resources::NONE;
     for number in 1..=promises {
         let pending = Pending { id: id(number), ask: ask("r", each), key: None };
-        batch.changes.push(Change::Reservation(Box::new(pending.grant(cluster("p"), now, None))));
+        batch.changes.push(Change::Reservation(Arc::new(pending.grant(cluster("p"), now, None))));
         total = total.checked_add(each).unwrap();
         if number % 1000 == 0 || number == promises {
             batch.changes.push(Change::Ledger { cluster: cluster("p"), total });

@@ -1,5 +1,7 @@
 //! The file does not keep space that it no longer needs.
 
+use std::sync::Arc;
+
 use rear_engine::reservation::{Active, Phase};
 use rear_engine::{Change, Reservation};
 use rear_store::records::Table;
@@ -64,7 +66,7 @@ fn rows_that_have_grown_leave_no_half_empty_pages_when_a_file_is_made_smaller() 
     let contents = journal.load().unwrap();
     let active = |kept: &Reservation| {
         let phase = Phase::Active(Active { since: hands.now() });
-        Change::Reservation(Box::new(Reservation { phase, ..kept.clone() }))
+        Change::Reservation(Arc::new(Reservation { phase, ..kept.clone() }))
     };
     let mut position = contents.meta.position;
     for some in contents.reservations.chunks(1000) {
