@@ -10,6 +10,7 @@ use std::sync::Arc;
 use rear_engine::decision::{Change, Event};
 use rear_engine::fleet::{ClusterRecord, Divergence, Fleet};
 use rear_engine::{ClusterId, Command, Policy, Reservation, ReservationId, Resources, Timestamp};
+use rustc_hash::FxHashSet;
 use thiserror::Error;
 
 use crate::position::{EventId, Position};
@@ -38,6 +39,17 @@ impl Batch {
     #[must_use]
     pub fn empty(position: Position, time_mark: Timestamp) -> Self {
         Self { position, time_mark, changes: Vec::new(), events: Vec::new(), trim_through: None }
+    }
+
+    /// Leaves out sums of the ledger that a later one of the same cluster replaces: all of it becomes true at once.
+    pub(crate) fn leave_out_passing_sums(&mut self) {
+        let mut last = FxHashSet::default();
+        let replaced = |change: &Change| match change {
+            Change::Ledger { cluster, .. } => !last.insert(cluster.clone()),
+            _ => false,
+        };
+        let mut replaced: Vec<bool> = self.changes.iter().rev().map(replaced).collect();
+        self.changes.retain(|_| replaced.pop() != Some(true));
     }
 }
 
@@ -310,7 +322,7 @@ impl Contents {
             fleet.apply(Change::Cluster(Box::new(record)))?;
         }
         for reservation in self.reservations {
-            fleet.apply(Change::Reservation(Box::new(reservation)))?;
+            fleet.apply(Change::Reservation(Arc::new(reservation)))?;
         }
         for (cluster, total) in self.ledgers {
             fleet.apply(Change::Ledger { cluster, total })?;

@@ -134,7 +134,7 @@ impl Store {
     }
 
     /// Queues a command; `reply` is called once, whatever happens: mostly from the writer's thread, when the
-    /// decision is durable, or refused for reasons that are.
+    /// decision is durable, or refused for reasons that are. It must not read the store: readers wait until everyone is told.
     pub fn submit_with(
         &self,
         command: Command,

@@ -1,4 +1,4 @@
-//! One batch: decide each command, commit all, show it to readers, answer everyone.
+//! One batch: decide each command, commit all, answer everyone, show it to readers.
 
 use std::sync::PoisonError;
 
@@ -92,10 +92,14 @@ impl Writer {
             None => Ok(()),
         };
         step!("committed");
-        let outcome = outcome.and_then(|()| self.show(batch));
-        step!("shown");
-        self.answer(waiting, &outcome);
-        step!("answered");
+        let outcome = match outcome {
+            Ok(()) => self.show(batch, |writer| writer.answer(waiting, &Ok(()))),
+            Err(why) => {
+                let outcome = Err(why);
+                self.answer(waiting, &outcome);
+                outcome
+            }
+        };
         self.adjust_portion(began, reading.now);
         match outcome {
             // Where nothing had to become durable, nothing was shown to work.
@@ -260,6 +264,7 @@ impl Writer {
         commands: usize,
     ) -> Result<(), JournalError> {
         batch.position = self.position.next().ok_or(EntryError::Full)?;
+        batch.leave_out_passing_sums();
         let began = self.clock.read().monotonic;
         self.journal.commit(batch).inspect_err(|_| self.shared.meters.failed())?;
         let ended = self.clock.read().monotonic;
@@ -271,11 +276,14 @@ impl Writer {
         self.trimming.committed(batch)
     }
 
-    /// Now that it is durable, readers may see it.
-    pub(super) fn show(&mut self, batch: Batch) -> Result<(), String> {
+    /// Now that it is durable, whoever waits for it is told, and readers may see it. Callers go on while it is entered: what
+    /// they read then waits for that, because the view is locked before the first of them is told.
+    pub(super) fn show(&mut self, batch: Batch, tell: impl FnOnce(&Self)) -> Result<(), String> {
         let news = !batch.events.is_empty() || !batch.changes.is_empty();
         let (touched, moved) = {
             let mut view = self.shared.view.write().unwrap_or_else(PoisonError::into_inner);
+            tell(self);
+            step!("answered");
             let before = view.position();
             view.pass(batch.time_mark);
             let touched = view.follow(batch).map_err(|divergence| divergence.to_string())?;
@@ -285,6 +293,7 @@ impl Writer {
         if news || moved {
             self.shared.subscribers.tell(self.position, &touched);
         }
+        step!("shown");
         Ok(())
     }
 

@@ -93,15 +93,16 @@ impl Writer {
             if asked.commands.is_empty() && !nothing_asked {
                 return Ok(());
             }
-            match self.attempt(&asked.commands) {
-                Ok(mut decided) => {
-                    went.complete(&asked.commands, &mut decided);
-                    let waiting = asked.callers.into_iter().zip(decided);
-                    let waiting =
-                        waiting.map(|(caller, decided)| Waiting { reply: caller.reply, decided });
-                    self.answer(waiting.collect(), &Ok(()));
-                    return Ok(());
-                }
+            let Asked { commands, callers } = &mut asked;
+            let tell = |writer: &Self, mut decided: Vec<Outcome>| {
+                went.complete(commands, &mut decided);
+                let waiting = std::mem::take(callers).into_iter().zip(decided);
+                let waiting =
+                    waiting.map(|(caller, decided)| Waiting { reply: caller.reply, decided });
+                writer.answer(waiting.collect(), &Ok(()));
+            };
+            match self.attempt_and_tell(commands, tell) {
+                Ok(()) => return Ok(()),
                 Err(Setback::Overtaken) => self.shared.meters.lost(),
                 Err(Setback::TooLarge) if self.due > 1 && self.is_something_due() => self.due /= 2,
                 Err(Setback::TooLarge) => match self.make_smaller(&asked.commands, &mut went) {
@@ -118,6 +119,17 @@ impl Writer {
 
     /// One try against what was followed: what was decided is durable, or forgotten.
     pub(super) fn attempt(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, Setback> {
+        let mut found = Vec::new();
+        self.attempt_and_tell(commands, |_, decided| found = decided)?;
+        Ok(found)
+    }
+
+    /// The same, and tells the callers of what was decided before anyone can read it.
+    fn attempt_and_tell(
+        &mut self,
+        commands: &[Command],
+        tell: impl FnOnce(&Self, Vec<Outcome>),
+    ) -> Result<(), Setback> {
         self.last_decided = self.clock.read().monotonic;
         if !self.journal.has_company() {
             self.timekeeper.left_alone();
@@ -147,8 +159,7 @@ impl Writer {
                     self.unheard = false;
                     self.due = self.sharing.map_or(0, |sharing| sharing.due.min(self.due * 2));
                 }
-                self.show(batch).map_err(Setback::Failed)?;
-                Ok(decided)
+                self.show(batch, |writer| tell(writer, decided)).map_err(Setback::Failed)
             }
             Err(setback) => {
                 self.step_back(undo);
@@ -183,7 +194,7 @@ impl Writer {
         applied.map_err(|divergence| Setback::Failed(divergence.to_string()))?;
         self.trimming.committed(&batch)?;
         self.shared.meters.followed();
-        self.show(batch).map_err(Setback::Failed)
+        self.show(batch, |_| ()).map_err(Setback::Failed)
     }
 
     /// What was decided and did not become durable is forgotten: readers never saw it.

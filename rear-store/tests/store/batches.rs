@@ -1,13 +1,14 @@
 //! How much goes into one batch: all that waits, up to a number of bytes.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::thread;
 
 use rear_engine::advertisement::{Consumed, Holding, MAX_CONSUMERS};
 use rear_engine::testing::{advertisement, ask, cluster, id, resources};
-use rear_engine::{Actor, Command, Duration, Resources};
+use rear_engine::{Actor, Change, Command, Duration, Resources, Terms};
 
-use super::stage::{Hands, Watched, reserve, start};
+use super::stage::{Hands, Watched, release, reserve, reserve_with, start};
 
 /// How many commits these commands take when all of them wait while something else is committed.
 fn commits_for(commands: Vec<Command>) -> usize {
@@ -69,6 +70,43 @@ fn each_of_those_who_are_committed_together_is_told_what_it_has_brought_about() 
     assert_eq!(phases, ["Active", "Active", "Released"]);
     assert_eq!([left[0].expires_at, left[1].expires_at], [None, Some(until)]);
     assert_eq!(journal.commits(), 4, "all three in one");
+}
+
+#[test]
+fn a_batch_holds_one_sum_for_each_cluster_and_it_is_the_last() {
+    let (hands, (journal, open)) = (Hands::start(), Watched::gated());
+    let store = start(journal.clone(), &hands);
+    for name in ["p", "q"] {
+        open.send(()).unwrap();
+        store.submit(advertise(name, &hands, 0, 0)).unwrap();
+    }
+    let submit = |command| store.submit_with(command, |outcome| drop(outcome.unwrap()));
+    let reserve_at = |number, name| {
+        let terms = Terms { target: Some(cluster(name)), ..Terms::default() };
+        submit(reserve_with(number, "1m", terms));
+    };
+    reserve_at(1, "p");
+    while journal.commits() < 3 {
+        thread::yield_now();
+    }
+    submit(release(1));
+    for (number, name) in [(2, "p"), (3, "q"), (4, "p")] {
+        reserve_at(number, name);
+    }
+    (0..2).for_each(|_| open.send(()).unwrap());
+    drop(store);
+    let changes = journal.last().changes;
+    let sums = changes.iter().filter_map(|change| match change {
+        Change::Ledger { cluster, total } => Some((cluster.as_str(), *total)),
+        _ => None,
+    });
+    let sums: BTreeMap<_, _> = sums.collect();
+    let each = [("p", resources("2m", "2Mi")), ("q", resources("1m", "1Mi"))];
+    assert_eq!(sums, BTreeMap::from(each));
+    assert_eq!(changes.len(), 4 + sums.len(), "each reservation is told of: {changes:?}");
+    let kept = journal.contents().ledgers;
+    assert_eq!(kept.len(), 2);
+    assert!(kept.iter().all(|(id, total)| sums.get(id.as_str()) == Some(total)), "{kept:?}");
 }
 
 #[test]

@@ -49,6 +49,7 @@ impl Clock for Hands {
 pub(crate) struct Watched {
     inner: Arc<Mutex<Memory>>,
     commits: Arc<AtomicUsize>,
+    last: Arc<Mutex<Option<Batch>>>,
     /// How many commits succeed before one fails; negative: never.
     until_failure: Arc<AtomicI64>,
     /// Whether it fails for good.
@@ -64,6 +65,7 @@ impl Watched {
         Self {
             inner: Arc::new(Mutex::new(Memory::new(7, 1, 1).unwrap())),
             commits: Arc::default(),
+            last: Arc::default(),
             until_failure: Arc::new(AtomicI64::new(-1)),
             for_good: false,
             gate: None,
@@ -99,6 +101,11 @@ impl Watched {
         self.commits.load(Ordering::SeqCst)
     }
 
+    /// What was committed last.
+    pub(crate) fn last(&self) -> Batch {
+        self.last.lock().unwrap().clone().expect("something was committed")
+    }
+
     pub(crate) fn contents(&self) -> Contents {
         self.reader().load().unwrap()
     }
@@ -121,6 +128,7 @@ impl Journal for Watched {
             self.until_failure.store(left - 1, Ordering::SeqCst);
         }
         let committed = self.inner.lock().unwrap().commit(batch);
+        *self.last.lock().unwrap() = Some(batch.clone());
         if self.late {
             self.wait_for_a_word();
         }
