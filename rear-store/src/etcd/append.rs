@@ -127,8 +127,9 @@ async fn put(hub: &Hub, proposal: &Proposal) -> Result<Result<Answer, Trouble>, 
             TxnOp::put(head.clone(), after, None),
         ])
         .or_else([TxnOp::get(head, None), TxnOp::get(entry, None)]);
-    let answer = hub.remote.once(|client: Client| async move { kv(&client).txn(txn).await }).await;
-    let answer = match answer {
+    let asked =
+        hub.remote.once_of_leader(|client: Client| async move { kv(&client).txn(txn).await });
+    let answer = match asked.await {
         Ok(answer) => answer,
         Err(trouble) => return Ok(Err(trouble)),
     };

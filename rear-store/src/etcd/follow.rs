@@ -11,6 +11,9 @@ use super::hub::Hub;
 /// How often the head is looked at: often enough to notice within a second or two that etcd is away.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
+/// How often the leader is looked for: it stays for days, and who does not know the present one is only slower.
+const LOOK_FOR_LEADER_EVERY: Duration = Duration::from_secs(5);
+
 /// Before a watch that ended begins again.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -19,6 +22,14 @@ pub(super) async fn look(hub: Arc<Hub>) {
     loop {
         look_once(&hub).await;
         sleep(LOOK_EVERY).await;
+    }
+}
+
+/// Keeps an eye on who the leader is for ever.
+pub(super) async fn look_for_leader(hub: Arc<Hub>) {
+    loop {
+        hub.remote.find_leader().await;
+        sleep(LOOK_FOR_LEADER_EVERY).await;
     }
 }
 

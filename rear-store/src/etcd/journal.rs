@@ -146,6 +146,7 @@ impl EtcdJournal {
         let Some(runtime) = &self.runtime else { return };
         runtime.spawn(follow::look(self.hub.clone()));
         runtime.spawn(follow::listen(self.hub.clone()));
+        runtime.spawn(follow::look_for_leader(self.hub.clone()));
         // The first word before anyone else looks.
         drop(self.block_on(presence::say(&self.hub, self.broker, &self.lease)));
         runtime.spawn(presence::stay(self.hub.clone(), self.broker, self.lease.clone()));

@@ -1,4 +1,4 @@
-//! The nodes of etcd: one is asked until it does not answer, then the next.
+//! The nodes of etcd: one is asked until it does not answer, then the next; what is written goes to the leader, where it is known.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -26,6 +26,9 @@ const PAGE: i64 = 16;
 /// Entries of a page, and what a transaction shows of its place, are no longer than this.
 const MAX_ANSWER: usize = 64 << 20;
 
+/// No place of a node.
+const NOBODY: usize = usize::MAX;
+
 /// The nodes.
 pub(super) struct Remote {
     options: EtcdOptions,
@@ -33,6 +36,8 @@ pub(super) struct Remote {
     clients: Mutex<Vec<Option<Client>>>,
     /// Which of them is asked.
     favourite: AtomicUsize,
+    /// Which of them orders what is written; [`NOBODY`] where that is not known.
+    leader: AtomicUsize,
     retries: AtomicU64,
 }
 
@@ -69,6 +74,7 @@ impl Remote {
             options,
             clients: Mutex::new(clients),
             favourite: AtomicUsize::new(0),
+            leader: AtomicUsize::new(NOBODY),
             retries: AtomicU64::new(0),
         }
     }
@@ -92,7 +98,42 @@ impl Remote {
         &self,
         question: impl FnOnce(Client) -> F,
     ) -> Result<T, Trouble> {
-        let place = self.favourite.load(Ordering::Relaxed) % self.options.endpoints.len().max(1);
+        self.ask(self.favourite(), question).await
+    }
+
+    /// The same of the leader, where it is known: what is written elsewhere takes the way over it.
+    pub(super) async fn once_of_leader<T, F: Future<Output = Result<T, etcd_client::Error>>>(
+        &self,
+        question: impl FnOnce(Client) -> F,
+    ) -> Result<T, Trouble> {
+        let leader = Some(self.leader.load(Ordering::Relaxed)).filter(|leader| *leader != NOBODY);
+        self.ask(leader.unwrap_or_else(|| self.favourite()), question).await
+    }
+
+    /// Finds out which node is the leader: the one that says so in the latest term.
+    pub(super) async fn find_leader(&self) {
+        let mut found = None;
+        for place in 0..self.options.endpoints.len() {
+            let status = self.ask(place, |mut client| async move { client.status().await }).await;
+            let Ok(status) = status else { continue };
+            let own = status.header().map(etcd_client::ResponseHeader::member_id);
+            if own == Some(status.leader()) {
+                found = found.max(Some((status.raft_term(), place)));
+            }
+        }
+        let place = found.map_or(NOBODY, |(_, place)| place);
+        self.leader.store(place, Ordering::Relaxed);
+    }
+
+    fn favourite(&self) -> usize {
+        self.favourite.load(Ordering::Relaxed) % self.options.endpoints.len().max(1)
+    }
+
+    async fn ask<T, F: Future<Output = Result<T, etcd_client::Error>>>(
+        &self,
+        place: usize,
+        question: impl FnOnce(Client) -> F,
+    ) -> Result<T, Trouble> {
         let asked = async {
             let client = self.client(place).await?;
             question(client).await
@@ -165,9 +206,11 @@ impl Remote {
         if let Some(kept) = self.clients().get_mut(place) {
             *kept = None;
         }
+        let (relaxed, leader) = (Ordering::Relaxed, &self.leader);
+        let _ = leader.compare_exchange(place, NOBODY, relaxed, relaxed);
         // Only the first to notice moves on.
         let next = (place + 1) % self.options.endpoints.len().max(1);
-        let _ = self.favourite.compare_exchange(place, next, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.favourite.compare_exchange(place, next, relaxed, relaxed);
     }
 
     fn clients(&self) -> std::sync::MutexGuard<'_, Vec<Option<Client>>> {
