@@ -1,10 +1,12 @@
 //! Advertisements: what an agent says of its cluster, and the same as the broker sees it.
 
 mod answer;
+mod familiar;
 mod request;
 mod told;
 
 pub use answer::{Advertisement, AdvertisementAnswer, ClusterStatus, Seen, ShownResources};
+pub use familiar::{Familiar, MAX_FAMILIAR};
 pub use request::{AdvertisementRequest, HoldingBody, OfferedResources};
 
 use rear_engine::price::{Cost, Rate};

@@ -31,6 +31,7 @@ pub mod amounts;
 pub mod body;
 pub mod dry_run;
 pub mod event;
+mod gapped;
 pub mod instruction;
 pub mod labels;
 pub mod moment;

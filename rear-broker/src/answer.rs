@@ -26,20 +26,27 @@ const MOST_ANSWERS: usize = 1024;
 
 /// A body with the state that it was made from.
 pub fn json(status: StatusCode, body: &impl Serialize, revision: Position) -> Response<Body> {
-    let mut bytes = Vec::with_capacity(MOST_ANSWERS);
-    match serde_json::to_writer(&mut bytes, body) {
-        Ok(()) => {
-            let mut response = Response::new(Body::from(bytes));
-            *response.status_mut() = status;
-            let headers = response.headers_mut();
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            headers.insert(REVISION, revision_value(revision));
-            response
-        }
-        Err(error) => {
-            Failure::from(Problem::new(Code::Internal, error.to_string())).into_response()
-        }
-    }
+    json_text(body)
+        .map(|text| written(status, text, revision))
+        .unwrap_or_else(IntoResponse::into_response)
+}
+
+/// The text of a body.
+pub(crate) fn json_text(body: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    let mut text = Vec::with_capacity(MOST_ANSWERS);
+    let written = serde_json::to_writer(&mut text, body);
+    written.map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
+    Ok(text)
+}
+
+/// A body that is text already.
+pub(crate) fn written(status: StatusCode, json: Vec<u8>, revision: Position) -> Response<Body> {
+    let mut response = Response::new(Body::from(json));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(REVISION, revision_value(revision));
+    response
 }
 
 /// The header that names a state.

@@ -1,12 +1,13 @@
 //! Who calls: the identity of the connection, looked at again with every request.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::body::{Body, Bytes};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use rear_api::advertisement::Familiar;
 use rear_api::problem::{Code, Problem};
 use rear_engine::{Actor, ClusterId};
 use rustls_pki_types::{CertificateDer, UnixTime};
@@ -26,6 +27,8 @@ pub struct Connection {
     peer: Option<Result<Arc<Peer>, IdentityError>>,
     /// Why that is believed.
     evidence: Evidence,
+    /// What it said last of its cluster; nothing while that is looked at.
+    familiar: Mutex<Option<Box<Familiar>>>,
 }
 
 /// Why a connection is believed to be someone's.
@@ -70,6 +73,7 @@ impl Connection {
                 // It was verified by credentials that may have been replaced meanwhile.
                 verified: AtomicU64::new(u64::MAX),
             },
+            familiar: Mutex::default(),
         }
     }
 
@@ -78,7 +82,8 @@ impl Connection {
     pub fn nearby(address: SocketAddr) -> Self {
         let peer = NEARBY.parse().map_err(|_| IdentityError::NotAnId);
         let peer = peer.map(|id| Peer { id, administrator: true, validity: ALWAYS });
-        Self { address, peer: Some(peer.map(Arc::new)), evidence: Evidence::Nearness }
+        let (peer, evidence) = (Some(peer.map(Arc::new)), Evidence::Nearness);
+        Self { address, peer, evidence, familiar: Mutex::default() }
     }
 
     /// Whom the certificate names, whether or not it still counts: for the audit log.
@@ -159,6 +164,20 @@ impl Caller {
         Ok(bytes)
     }
 
+    /// What was said last on this connection, for whoever puts it back.
+    pub(crate) fn take_familiar(&self) -> Option<Box<Familiar>> {
+        self.familiar().take()
+    }
+
+    /// This was said last on this connection.
+    pub(crate) fn keep_familiar(&self, familiar: Option<Box<Familiar>>) {
+        *self.familiar() = familiar;
+    }
+
+    fn familiar(&self) -> MutexGuard<'_, Option<Box<Familiar>>> {
+        self.connection.familiar.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whether it may see everything.
     #[must_use]
     pub fn is_administrator(&self) -> bool {
@@ -179,8 +198,8 @@ impl Caller {
         let peer = Peer { id: name.parse().unwrap(), administrator, validity: ALWAYS };
         let address = ([127, 0, 0, 1], 1).into();
         let peer = Arc::new(peer);
-        let evidence = Evidence::Nearness;
-        let connection = Connection { address, peer: Some(Ok(peer.clone())), evidence };
+        let (evidence, familiar) = (Evidence::Nearness, Mutex::default());
+        let connection = Connection { address, peer: Some(Ok(peer.clone())), evidence, familiar };
         Self { peer, connection: Arc::new(connection), room: Room::default() }
     }
 }

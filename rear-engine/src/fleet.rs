@@ -213,6 +213,12 @@ impl Fleet {
         self.reservations.get(&id).map(Arc::as_ref)
     }
 
+    /// The same, for whoever keeps it.
+    #[must_use]
+    pub fn shared_reservation(&self, id: ReservationId) -> Option<Arc<Reservation>> {
+        self.reservations.get(&id).cloned()
+    }
+
     /// Every reservation that is remembered, in no order.
     pub fn reservations(&self) -> impl Iterator<Item = &Reservation> {
         self.reservations.values().map(Arc::as_ref)

@@ -32,7 +32,7 @@ pub struct Answer {
     /// The commit that it can be read from.
     pub position: Position,
     /// The reservation that the command was about, as the command left it: by the end of the commit, another may have ended it.
-    pub reservation: Option<Reservation>,
+    pub reservation: Option<Arc<Reservation>>,
 }
 
 /// Why there is no answer.
@@ -127,9 +127,10 @@ impl Store {
         let compass = journal.compass();
         let writer = Writer::load(Box::new(journal), settings.into(), Box::new(clock))?;
         let (shared, reader) = (writer.shared(), writer.reader());
-        let thread = thread::Builder::new()
-            .name("ledger writer".into())
-            .spawn(move || writer.run_to_the_end(&waiting))?;
+        let thread = thread::Builder::new().name("ledger writer".into()).spawn(move || {
+            wake_in_time();
+            writer.run_to_the_end(&waiting);
+        })?;
         Ok(Self { queue: Some(queue), shared, reader, compass, thread: Some(thread) })
     }
 
@@ -308,4 +309,11 @@ impl Drop for Store {
             drop(thread.join());
         }
     }
+}
+
+/// The writer's naps are short: it is woken when they end, and not fifty microseconds later.
+fn wake_in_time() {
+    // Where that cannot be had, naps are a little longer.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1_000));
 }

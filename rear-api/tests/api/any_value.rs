@@ -31,7 +31,7 @@ fn line() -> BoxedStrategy<Line> {
     ".{0,40}".prop_filter_map("a line", |text| text.parse().ok()).boxed()
 }
 
-fn moment() -> BoxedStrategy<Timestamp> {
+pub(crate) fn moment() -> BoxedStrategy<Timestamp> {
     any::<i64>().prop_map(Timestamp::from_nanos).boxed()
 }
 

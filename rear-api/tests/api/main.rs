@@ -6,6 +6,7 @@ mod advertisements;
 mod answers;
 mod earlier_system;
 mod events;
+mod familiar;
 mod hostile;
 mod moments;
 mod pages;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
-use rear_api::advertisement::{Advertisement, AdvertisementAnswer, AdvertisementRequest, Seen};
+use rear_api::advertisement::{
+    Advertisement, AdvertisementAnswer, AdvertisementRequest, Familiar, Seen,
+};
 use rear_api::body::read;
 use rear_api::instruction::for_provider;
 use rear_api::problem::{Code, Problem};
@@ -17,7 +19,7 @@ use super::addresses::ADVERTISEMENTS;
 use super::list::{Nothing, Query, address, member, page, page_length};
 use super::named::Named;
 use super::openapi::Problems;
-use crate::answer::{Failure, json};
+use crate::answer::{Failure, json, json_text, written};
 use crate::broker::Broker;
 use crate::caller::Caller;
 use crate::limits::MAX_INSTRUCTIONS;
@@ -47,19 +49,52 @@ pub(super) async fn publish(
     _: Query<Nothing>,
     body: Body,
 ) -> Result<Response<Body>, Failure> {
-    let request: AdvertisementRequest = read(&caller.whole_body(body).await?)?;
-    if request.cluster_id != caller.id().as_str() {
-        let detail = format!("the certificate is for {}, the body names another", caller.id());
+    let body = caller.whole_body(body).await?;
+    let mut familiar = caller.take_familiar();
+    let command = match familiar.as_mut().and_then(|familiar| familiar.understand(&body)) {
+        Some(command) => command,
+        None => {
+            let command = understand(&body, caller.id())?;
+            familiar = Familiar::new(&body, &command).map(Box::new);
+            command
+        }
+    };
+    broker.advertise(command).await?;
+    let view = broker.store.view();
+    let answer = answer(&view, caller.id(), familiar.as_deref_mut())?;
+    caller.keep_familiar(familiar);
+    Ok(written(StatusCode::OK, answer, view.position()))
+}
+
+fn understand(body: &[u8], caller: &ClusterId) -> Result<Command, Failure> {
+    let request: AdvertisementRequest = read(body)?;
+    if request.cluster_id != caller.as_str() {
+        let detail = format!("the certificate is for {caller}, the body names another");
         return Err(Problem::new(Code::OtherCluster, detail).into());
     }
-    broker.advertise(request.into_command()?).await?;
-    let view = broker.store.view();
-    let advertisement = shown(&view, caller.id()).ok_or_else(unknown)?;
-    let promises = view.fleet().live_of_provider(caller.id());
+    Ok(request.into_command()?)
+}
+
+/// The cluster as the broker sees it, and what to keep aside. Where that is nothing, the answer of before is mostly still so.
+fn answer(
+    view: &View,
+    id: &ClusterId,
+    familiar: Option<&mut Familiar>,
+) -> Result<Vec<u8>, Failure> {
+    let seen = seen(view, id).ok_or_else(unknown)?;
+    let promises = view.fleet().live_of_provider(id);
     let instructions: Vec<_> = promises.take(MAX_INSTRUCTIONS).map(for_provider).collect();
     let provider_instructions = (!instructions.is_empty()).then_some(instructions);
-    let answer = AdvertisementAnswer { advertisement, provider_instructions };
-    Ok(json(StatusCode::OK, &answer, view.position()))
+    let familiar = familiar.filter(|_| provider_instructions.is_none());
+    if let Some(answer) = familiar.as_ref().and_then(|familiar| familiar.answer(&seen)) {
+        return Ok(answer);
+    }
+    let advertisement = Advertisement::of(seen).ok_or_else(unknown)?;
+    let answer = json_text(&AdvertisementAnswer { advertisement, provider_instructions })?;
+    if let Some(familiar) = familiar {
+        familiar.was_shown(&seen, &answer);
+    }
+    Ok(answer)
 }
 
 /// Every cluster for an administrator; itself for a cluster.
@@ -150,6 +185,9 @@ fn unknown() -> Failure {
 
 /// A cluster as the broker sees it.
 pub(super) fn shown(view: &View, id: &ClusterId) -> Option<Advertisement> {
-    let cluster = view.fleet().cluster(id)?;
-    Advertisement::of(Seen::of(view.fleet(), cluster, view.now())?)
+    Advertisement::of(seen(view, id)?)
+}
+
+fn seen<'v>(view: &'v View, id: &ClusterId) -> Option<Seen<'v>> {
+    Seen::of(view.fleet(), view.fleet().cluster(id)?, view.now())
 }

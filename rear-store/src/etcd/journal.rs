@@ -111,7 +111,7 @@ impl EtcdJournal {
             company,
             winners: Winners::since(applied.position),
             won_at: Instant::now(),
-            caller: Caller::default(),
+            caller: Caller::new()?,
             desk,
             lease: Arc::default(),
             snapshotting: Arc::default(),
@@ -349,8 +349,7 @@ impl Journal for EtcdJournal {
         let Some(message) = record.and_then(|record| record.seal().ok()) else {
             return HandedOver::Kept;
         };
-        let handle = self.handle();
-        match handle.block_on(self.caller.call(winner, &door, &message)) {
+        match self.caller.call(winner, &door, &message) {
             Called::NotSent => HandedOver::Kept,
             Called::Unheard => HandedOver::Unheard,
             Called::Answered(bytes) => match DecidedRecord::open(&bytes) {

@@ -1,6 +1,6 @@
 //! One batch: decide each command, commit all, answer everyone, show it to readers.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use rear_engine::fleet::Undo;
 use rear_engine::{
@@ -29,7 +29,7 @@ pub(super) struct Waiting {
 }
 
 /// The reservation as a command left it, if it was about one: what comes later in its batch may end that.
-pub(super) type Outcome = Result<Option<Reservation>, SubmitError>;
+pub(super) type Outcome = Result<Option<Arc<Reservation>>, SubmitError>;
 
 /// A batch that is being decided.
 pub(super) struct Draft {
@@ -245,8 +245,8 @@ impl Writer {
     /// True in the writer's memory at once, so that the next decision sees it.
     fn accept(&mut self, decision: Decision, draft: &mut Draft) {
         draft.durable |= decision.is_durable();
+        draft.batch.events.extend(decision.events);
         draft.batch.changes.extend(decision.changes.iter().cloned());
-        draft.batch.events.extend(decision.events.iter().cloned());
         for change in decision.changes {
             if self.sharing.is_some() {
                 draft.undo.push(self.fleet.before(&change));
@@ -306,13 +306,13 @@ impl Writer {
         }
     }
 
-    pub(super) fn answer_with(&self, reservation: Option<Reservation>) -> Answer {
+    pub(super) fn answer_with(&self, reservation: Option<Arc<Reservation>>) -> Answer {
         Answer { position: self.position, reservation }
     }
 
-    fn reservation_of(&self, subject: &Subject) -> Option<Reservation> {
+    fn reservation_of(&self, subject: &Subject) -> Option<Arc<Reservation>> {
         match subject {
-            Subject::Reservation(id) => self.fleet.reservation(*id).cloned(),
+            Subject::Reservation(id) => self.fleet.shared_reservation(*id),
             Subject::Cluster(_) | Subject::Fleet => None,
         }
     }

@@ -97,6 +97,10 @@ impl Writer {
             let tell = |writer: &Self, mut decided: Vec<Outcome>| {
                 went.complete(commands, &mut decided);
                 let waiting = std::mem::take(callers).into_iter().zip(decided);
+                // Other brokers have the longer way.
+                let (theirs, own): (Vec<_>, Vec<_>) =
+                    waiting.partition(|(caller, _)| caller.origin.is_some());
+                let waiting = theirs.into_iter().chain(own);
                 let waiting =
                     waiting.map(|(caller, decided)| Waiting { reply: caller.reply, decided });
                 writer.answer(waiting.collect(), &Ok(()));
@@ -171,10 +175,15 @@ impl Writer {
 
     /// Applies what others have written.
     pub(super) fn follow_others(&mut self) -> Result<(), Setback> {
+        self.follow_and_tell(&mut |_| ())
+    }
+
+    /// The same, and tells of each batch before anyone can read it.
+    pub(super) fn follow_and_tell(&mut self, tell: &mut impl FnMut(&Self)) -> Result<(), Setback> {
         loop {
             match self.journal.follow()? {
                 Followed::Nothing => return Ok(()),
-                Followed::Batch(batch) => self.take_over(*batch)?,
+                Followed::Batch(batch) => self.take_over(*batch, tell)?,
                 Followed::Anew => {
                     let meta = self.reload().map_err(Setback::Failed)?;
                     self.timekeeper.follow(meta.time_mark, self.clock.read());
@@ -184,7 +193,7 @@ impl Writer {
         }
     }
 
-    fn take_over(&mut self, batch: Batch) -> Result<(), Setback> {
+    fn take_over(&mut self, batch: Batch, tell: &mut impl FnMut(&Self)) -> Result<(), Setback> {
         let clocks = self.clock.read();
         self.timekeeper.follow(batch.time_mark, clocks);
         self.last_entry = clocks.monotonic;
@@ -194,7 +203,7 @@ impl Writer {
         applied.map_err(|divergence| Setback::Failed(divergence.to_string()))?;
         self.trimming.committed(&batch)?;
         self.shared.meters.followed();
-        self.show(batch, |_| ()).map_err(Setback::Failed)
+        self.show(batch, |writer| tell(writer)).map_err(Setback::Failed)
     }
 
     /// What was decided and did not become durable is forgotten: readers never saw it.

@@ -178,18 +178,25 @@ impl Writer {
             .filter_map(|(place, outcome)| Some((*place, (*outcome)?)))
             .collect();
         let settled = asked.take_out(|place, _, _| outcomes.contains_key(&place));
-        let followed = self.follow_others();
-        if self.position < decided.position {
+        let mut settled = Some(settled.callers.into_iter().zip(outcomes.into_values()));
+        let mut answer = |writer: &Self| {
+            if writer.position >= decided.position
+                && let Some(settled) = settled.take()
+            {
+                let waiting = settled.map(|(Caller { reply, .. }, id)| Waiting {
+                    reply,
+                    decided: Ok(writer.fleet.shared_reservation(id)),
+                });
+                writer.answer(waiting.collect(), &Ok(()));
+            }
+        };
+        let followed = self.follow_and_tell(&mut answer);
+        // It may have been followed before, or with a snapshot.
+        answer(self);
+        for (caller, _) in settled.into_iter().flatten() {
             let why = "another broker has decided it, and that cannot be read at this moment";
-            tell_all(settled.callers, &SubmitError::NotDurable(why.to_owned()));
-            return followed;
+            caller.reply.tell(Err(SubmitError::NotDurable(why.to_owned())));
         }
-        let settled = settled.callers.into_iter().zip(outcomes.into_values());
-        let waiting = settled.map(|(Caller { reply, .. }, id)| Waiting {
-            reply,
-            decided: Ok(self.fleet.reservation(id).cloned()),
-        });
-        self.answer(waiting.collect(), &Ok(()));
         followed
     }
 
@@ -206,7 +213,7 @@ impl Writer {
         });
         let ids: Vec<_> = there.commands.iter().filter_map(reserved).collect();
         let waiting = there.callers.into_iter().zip(ids).map(|(Caller { reply, .. }, id)| {
-            Waiting { reply, decided: Ok(self.fleet.reservation(id).cloned()) }
+            Waiting { reply, decided: Ok(self.fleet.shared_reservation(id)) }
         });
         self.answer(waiting.collect(), &Ok(()));
     }

@@ -5,6 +5,8 @@
 //! anything wrong with what is kept.
 
 use proptest::prelude::*;
+use std::sync::Arc;
+
 use rear_engine::testing::{advertisement, cluster, id, resources};
 use rear_engine::{
     Actor, Ask, ClusterId, Command, Decision, Duration, Fleet, Policy, Refusal, Reservation,
@@ -174,6 +176,7 @@ impl Machine {
 
     fn submit(&mut self, command: &Command) {
         let expected = self.plain.submit(command.clone(), &self.hands);
+        let expected = expected.map(|reservation| reservation.map(Arc::new));
         for store in &self.stores {
             let outcome = match store.submit(command.clone()) {
                 Ok(answer) => Ok(answer.reservation),

@@ -47,7 +47,7 @@ fn what_was_answered_can_be_read_at_once() {
     let answer = store.submit(reserve(1, "1")).unwrap();
     let view = store.view();
     assert_eq!(view.position(), answer.position);
-    assert_eq!(view.fleet().reservation(id(1)), answer.reservation.as_ref());
+    assert_eq!(view.fleet().reservation(id(1)), answer.reservation.as_deref());
     assert_eq!(view.now(), hands.now());
 }
 

@@ -76,7 +76,7 @@ fn an_answer_names_a_commit_that_is_durable() {
     let Answer { position, reservation } = store.submit(reserve(1, "1")).unwrap();
     let contents = journal.contents();
     assert_eq!(contents.meta.position, position);
-    assert_eq!(contents.reservations, [reservation.unwrap()]);
+    assert_eq!(contents.reservations, [(*reservation.unwrap()).clone()]);
 }
 
 #[test]

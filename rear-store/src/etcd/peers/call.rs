@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::identity::{client, name};
-use super::{ANSWER, PAUSE, receive, send};
+use super::{ANSWER, OpenError, PAUSE, receive, send};
 use crate::records::handed::DoorRecord;
 
 /// What came of a call.
@@ -22,16 +23,23 @@ pub(in crate::etcd) enum Called {
 }
 
 /// Calls one broker at a time.
-#[derive(Default)]
 pub(in crate::etcd) struct Caller {
+    /// Of its own: whoever waits for the answer reads it themselves.
+    runtime: Runtime,
     connection: Option<(u128, TlsStream<TcpStream>)>,
     /// Who did not answer, and when.
     silent: Option<(u128, Instant)>,
 }
 
 impl Caller {
+    pub(in crate::etcd) fn new() -> Result<Self, OpenError> {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(OpenError::Runtime)?;
+        Ok(Self { runtime, connection: None, silent: None })
+    }
+
     /// Hands a message to a broker and waits for its answer.
-    pub(in crate::etcd) async fn call(
+    pub(in crate::etcd) fn call(
         &mut self,
         broker: u128,
         door: &DoorRecord,
@@ -42,25 +50,27 @@ impl Caller {
             return Called::NotSent;
         }
         let kept = self.connection.take().filter(|(to, _)| *to == broker);
-        let mut stream = if let Some((_, stream)) = kept {
-            stream
-        } else {
-            let Ok(Ok(stream)) = timeout(ANSWER, connect(door)).await else {
-                self.silent = Some((broker, Instant::now()));
-                return Called::NotSent;
+        let called = self.runtime.block_on(async {
+            let mut stream = match kept {
+                Some((_, stream)) => stream,
+                None => timeout(ANSWER, connect(door)).await.ok()?.ok()?,
             };
-            stream
-        };
-        let asked = async {
-            send(&mut stream, message).await?;
-            receive(&mut stream).await
-        };
-        let Ok(Ok(answer)) = timeout(ANSWER, asked).await else {
-            self.silent = Some((broker, Instant::now()));
-            return Called::Unheard;
-        };
-        self.connection = Some((broker, stream));
-        Called::Answered(answer)
+            let asked = async {
+                send(&mut stream, message).await?;
+                receive(&mut stream).await
+            };
+            Some((timeout(ANSWER, asked).await, stream))
+        });
+        match called {
+            Some((Ok(Ok(answer)), stream)) => {
+                self.connection = Some((broker, stream));
+                return Called::Answered(answer);
+            }
+            unanswered => {
+                self.silent = Some((broker, Instant::now()));
+                if unanswered.is_some() { Called::Unheard } else { Called::NotSent }
+            }
+        }
     }
 }
 
