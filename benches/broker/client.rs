@@ -11,6 +11,9 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use crate::children::Process;
 
+/// When the first advertisement is made, by the agent's clock.
+const MIDNIGHT: &str = "00:00:00";
+
 /// The name of a caller.
 pub(crate) fn name(number: usize) -> String {
     format!("cluster-{number}")
@@ -18,7 +21,9 @@ pub(crate) fn name(number: usize) -> String {
 
 pub(crate) struct Connection {
     stream: StreamOwned<ClientConnection, TcpStream>,
-    advertisement: Vec<u8>,
+    advertisement: String,
+    /// How often it was said.
+    said: u32,
     request: Vec<u8>,
 }
 
@@ -42,7 +47,8 @@ impl Connection {
         let session = ClientConnection::new(Arc::new(config), server).expect("a session");
         Self {
             stream: StreamOwned::new(session, socket),
-            advertisement: post("/api/v1/advertisements", &advertisement(name)),
+            advertisement: advertisement(name),
+            said: 0,
             request: post(
                 "/api/v1/reservations",
                 r#"{"requestedResources":{"cpu":"1m","memory":"1Mi"},"duration":"1h"}"#,
@@ -50,10 +56,13 @@ impl Connection {
         }
     }
 
-    /// The same as before, as most are.
+    /// The same as before but for the time, as most are.
     pub(crate) fn advertise(&mut self) {
-        let bytes = self.advertisement.clone();
-        self.ask(&bytes);
+        let (minutes, second) = (self.said / 60, self.said % 60);
+        let time = format!("{:02}:{:02}:{second:02}", minutes / 60, minutes % 60);
+        self.said += 1;
+        let body = self.advertisement.replace(MIDNIGHT, &time);
+        self.ask(&post("/api/v1/advertisements", &body));
     }
 
     pub(crate) fn reserve(&mut self) {
@@ -102,6 +111,6 @@ fn post(path: &str, body: &str) -> Vec<u8> {
 fn advertisement(name: &str) -> String {
     let all = r#"{"cpu":"1000000","memory":"1000Ti"}"#;
     format!(
-        r#"{{"clusterID":"{name}","clusterName":"{name}","timestamp":"2026-01-02T15:04:05Z","resources":{{"capacity":{all},"allocatable":{all},"allocated":{{"cpu":"950m","memory":"512Mi"}},"available":{all}}}}}"#
+        r#"{{"clusterID":"{name}","clusterName":"{name}","timestamp":"2026-01-02T{MIDNIGHT}Z","resources":{{"capacity":{all},"allocatable":{all},"allocated":{{"cpu":"950m","memory":"512Mi"}},"available":{all}}}}}"#
     )
 }

@@ -112,7 +112,7 @@ async fn lock(
     let id = ReservationId::from_bits(Uuid::now_v7().as_u128());
     let command = Command::Reserve { id, ask: Box::new(ask), key, by: caller.actor() };
     let answer = broker.submit(command).await?;
-    let reservation = answer.reservation.as_ref().ok_or_else(unknown)?;
+    let reservation = answer.reservation.as_deref().ok_or_else(unknown)?;
     if reservation.requester() == caller.id() {
         broker.hear_of_requester(caller);
     }
@@ -282,7 +282,7 @@ pub(super) async fn release(
 /// Decides, and answers with the reservation as it is afterwards.
 async fn change(broker: &Broker, command: Command) -> Result<Response<Body>, Failure> {
     let answer = broker.submit(command).await?;
-    let reservation = answer.reservation.as_ref().ok_or_else(unknown)?;
+    let reservation = answer.reservation.as_deref().ok_or_else(unknown)?;
     Ok(json(StatusCode::OK, &Reservation::from(reservation), answer.position))
 }
 

@@ -1,4 +1,4 @@
-//! One batch: decide each command, commit all, answer everyone, show it to readers.
+//! One batch: decide each command, commit all, show it to readers, answer everyone.
 
 use std::sync::{Arc, PoisonError};
 
@@ -92,14 +92,10 @@ impl Writer {
             None => Ok(()),
         };
         step!("committed");
-        let outcome = match outcome {
-            Ok(()) => self.show(batch, |writer| writer.answer(waiting, &Ok(()))),
-            Err(why) => {
-                let outcome = Err(why);
-                self.answer(waiting, &outcome);
-                outcome
-            }
-        };
+        let outcome = outcome.and_then(|()| self.show(batch, |_| ()));
+        step!("shown");
+        self.answer(waiting, &outcome);
+        step!("answered");
         self.adjust_portion(began, reading.now);
         match outcome {
             // Where nothing had to become durable, nothing was shown to work.
@@ -276,14 +272,13 @@ impl Writer {
         self.trimming.committed(batch)
     }
 
-    /// Now that it is durable, whoever waits for it is told, and readers may see it. Callers go on while it is entered: what
-    /// they read then waits for that, because the view is locked before the first of them is told.
+    /// Now that it is durable, readers may see it. Whoever is told by `tell` goes on while it is entered: what they read then
+    /// waits for that, because the view is locked before.
     pub(super) fn show(&mut self, batch: Batch, tell: impl FnOnce(&Self)) -> Result<(), String> {
         let news = !batch.events.is_empty() || !batch.changes.is_empty();
         let (touched, moved) = {
             let mut view = self.shared.view.write().unwrap_or_else(PoisonError::into_inner);
             tell(self);
-            step!("answered");
             let before = view.position();
             view.pass(batch.time_mark);
             let touched = view.follow(batch).map_err(|divergence| divergence.to_string())?;
@@ -293,7 +288,6 @@ impl Writer {
         if news || moved {
             self.shared.subscribers.tell(self.position, &touched);
         }
-        step!("shown");
         Ok(())
     }
 

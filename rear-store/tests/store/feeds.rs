@@ -9,7 +9,7 @@ use rear_store::{
 };
 
 use super::disk::Disk;
-use super::stage::{Hands, Watched, advertise, hear, release, reserve, start};
+use super::stage::{Hands, Watched, advertise, release, reserve, start};
 
 fn reserve_as(number: u128, requester: &str) -> Command {
     let ask = Box::new(ask(requester, resources("1m", "1Mi")));
@@ -209,8 +209,6 @@ fn only_those_are_woken_whom_it_concerns() {
     let mut of_p = store.subscribe(Some(&cluster("p")));
     let mut of_all = store.subscribe(None);
     let position = store.submit(reserve_as(1, "a")).unwrap().position;
-    // Who asked is told first.
-    store.submit(hear()).unwrap();
     for news in [&mut of_a, &mut also_of_a, &mut of_p, &mut of_all] {
         assert!(news.has_changed().unwrap());
         assert_eq!(*news.borrow_and_update(), position);
@@ -220,7 +218,6 @@ fn only_those_are_woken_whom_it_concerns() {
     // A repeated word is no news.
     store.submit(advertise("4", "1Gi", &hands)).unwrap();
     store.submit(reserve_as(2, "b")).unwrap();
-    store.submit(hear()).unwrap();
     assert!(!of_a.has_changed().unwrap() && of_b.has_changed().unwrap());
 }
 
@@ -236,7 +233,6 @@ fn many_who_come_and_go_leave_nothing_behind_and_take_nobody_with_them() {
     let remembered = store.listened_for();
     assert!((2..10).contains(&remembered), "{remembered} are remembered");
     store.submit(reserve_as(1, "patient")).unwrap();
-    store.submit(hear()).unwrap();
     assert!(stays.has_changed().unwrap());
 }
 
@@ -377,7 +373,6 @@ fn time_that_passes_wakes_nobody_and_what_changes_without_an_event_wakes_whoever
     store.confirm_clock().unwrap();
     assert!(!of_all.has_changed().unwrap());
     let heard = store.submit(Command::Hear { cluster: cluster("a") }).unwrap().position;
-    store.confirm_clock().unwrap();
     assert!(of_all.has_changed().unwrap());
     assert_eq!(*of_all.borrow(), heard);
 }

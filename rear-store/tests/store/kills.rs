@@ -25,7 +25,7 @@ const STEP: &str = "REAR_TEST_STEP";
 const TIMES: &str = "REAR_TEST_TIMES";
 
 /// Every step of the writer, in order.
-const STEPS: [&str; 6] = ["taken", "decided", "written", "committed", "answered", "shown"];
+const STEPS: [&str; 6] = ["taken", "decided", "written", "committed", "shown", "answered"];
 
 /// Not a claim of its own: what the killed process does. Without the environment it has nothing to do.
 #[test]
