@@ -115,8 +115,8 @@ fn compare_advertisements(
 }
 
 fn compare_reservations(folder: &Path, echo: &Process, broker: &Process, span: Duration) {
-    let echoed = load(echo, folder, span, Connection::reserve);
-    let made = load(broker, folder, span, Connection::reserve);
+    let echoed = load(echo, folder, span, reserve);
+    let made = load(broker, folder, span, reserve);
     let store = children::store_cpu(folder, span);
     let bare = echoed.cpu.as_secs_f64() + store.cpu.as_secs_f64();
     println!(
@@ -133,6 +133,10 @@ fn compare_reservations(folder: &Path, echo: &Process, broker: &Process, span: D
         2 * store.commit,
         own.as_secs_f64() / (other + 2 * store.commit).as_secs_f64(),
     );
+}
+
+fn reserve(connection: &mut Connection) {
+    connection.reserve();
 }
 
 /// From the answer to the requester to the answer to the provider that waits: one caller, so that every
@@ -152,14 +156,16 @@ fn time_news(folder: &Path, rounds: usize) {
             // Long enough for the question to be there.
             thread::sleep(Duration::from_millis(2));
             let asked = Instant::now();
-            asking.reserve();
+            let address = asking.reserve();
             let answered = Instant::now();
-            let (next, told) = waiting.join().expect("no panic");
-            revision = next;
+            let (_, told) = waiting.join().expect("no panic");
             commits.push(answered - asked);
+            // What the provider is told does not grow.
+            asking.release(&address);
             told.saturating_duration_since(asked)
         });
         news.push(told);
+        revision = waiting.instructions(None);
     }
     let p50 = |times: &Times| Duration::from_nanos(times.percentile(50));
     println!(

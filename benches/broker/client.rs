@@ -65,9 +65,16 @@ impl Connection {
         self.ask(&post("/api/v1/advertisements", &body));
     }
 
-    pub(crate) fn reserve(&mut self) {
+    /// The address of what is granted; an echo has none.
+    pub(crate) fn reserve(&mut self) -> String {
         let bytes = self.request.clone();
-        self.ask(&bytes);
+        let head = self.ask(&bytes);
+        head.lines().find_map(|line| line.strip_prefix("location: ")).unwrap_or_default().to_owned()
+    }
+
+    pub(crate) fn release(&mut self, address: &str) {
+        let head = format!("DELETE {address} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        self.ask(head.as_bytes());
     }
 
     /// The revision of the instructions, at once or when there is news.

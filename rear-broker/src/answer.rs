@@ -1,5 +1,8 @@
 //! Answers: bodies with the state that they were made from, and errors that say what is wrong.
 
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -14,6 +17,7 @@ use rear_api::revision::{Position, REVISION_HEADER};
 use rear_engine::{ClusterId, Refusal};
 use rear_store::SubmitError;
 use serde::Serialize;
+use tokio::time::timeout;
 
 use crate::limits::BODY_DEADLINE;
 use crate::room::{GatherError, Room, gather};
@@ -151,8 +155,13 @@ pub async fn whole_body(body: Body, room: &Room, by: &ClusterId) -> Result<Bytes
         // Before it is sent, where the client waits for leave (`Expect: 100-continue`).
         return Err(BodyError::TooLarge.into());
     }
-    let limited = Limited::new(body, MAX_BODY_LENGTH);
-    match tokio::time::timeout(BODY_DEADLINE, gather(limited, room, by)).await {
+    let mut whole = pin!(gather(Limited::new(body, MAX_BODY_LENGTH), room, by));
+    let at_once = soon(whole.as_mut()).await.map(Ok);
+    let whole = match at_once {
+        Some(whole) => whole,
+        None => timeout(BODY_DEADLINE, whole).await,
+    };
+    match whole {
         Ok(Ok(whole)) => Ok(whole),
         Ok(Err(GatherError::NoRoom(failure))) => Err(failure),
         Ok(Err(GatherError::Body(error))) if error.downcast_ref::<LengthLimitError>().is_some() => {
@@ -163,4 +172,22 @@ pub async fn whole_body(body: Body, room: &Room, by: &ClusterId) -> Result<Bytes
         }
         Err(_) => Err(Problem::new(Code::TooSlow, "the body took too long to arrive").into()),
     }
+}
+
+/// What is there at once, or when it is looked for once more: most bodies come with their heads, but are handed on only
+/// when someone waits for them. No clock is needed for these.
+async fn soon<F: Future>(mut wanted: Pin<&mut F>) -> Option<F::Output> {
+    let mut looks = 2;
+    poll_fn(move |context| {
+        looks -= 1;
+        match wanted.as_mut().poll(context) {
+            Poll::Ready(there) => Poll::Ready(Some(there)),
+            Poll::Pending if looks == 0 => Poll::Ready(None),
+            Poll::Pending => {
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+        }
+    })
+    .await
 }

@@ -43,7 +43,9 @@ where
 {
     // Most come in one piece. Those of others may be bytes: they are not kept apart.
     let (mut first, mut whole, mut taken) = (Bytes::new(), Vec::new(), Vec::new());
-    while let Some(frame) = body.frame().await {
+    while !body.is_end_stream()
+        && let Some(frame) = body.frame().await
+    {
         let Ok(piece) = frame.map_err(GatherError::Body)?.into_data() else { continue };
         if first.is_empty() {
             first = piece;

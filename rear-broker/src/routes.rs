@@ -6,6 +6,7 @@ mod administration;
 mod advertisements;
 mod around;
 mod events;
+mod finished;
 mod health;
 mod instructions;
 mod list;

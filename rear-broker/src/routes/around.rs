@@ -19,6 +19,7 @@ use tracing::{debug, error};
 use uuid::Uuid;
 
 use super::actions::{About, Action};
+use super::finished::Finished;
 use super::{addresses, router};
 use crate::answer::{Detail, Failure, REVISION, revision_value};
 use crate::audit::Record;
@@ -115,9 +116,9 @@ impl Answers for Api {
             return answered.await;
         }
         // Whoever asked may go away: what they change is counted and told to the audit log all the same.
-        tokio::spawn(answered).await.unwrap_or_else(|error| {
+        Finished::new(answered).await.unwrap_or_else(|_| {
             broker.metrics.panicked();
-            error!(request = id, %error, "a request was not finished");
+            error!(request = id, "a request was not finished");
             failed()
         })
     }
