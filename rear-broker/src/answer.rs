@@ -30,9 +30,8 @@ const MOST_ANSWERS: usize = 1024;
 
 /// A body with the state that it was made from.
 pub fn json(status: StatusCode, body: &impl Serialize, revision: Position) -> Response<Body> {
-    json_text(body)
-        .map(|text| written(status, text, revision))
-        .unwrap_or_else(IntoResponse::into_response)
+    let written = |text| written(status, text, revision);
+    json_text(body).map_or_else(IntoResponse::into_response, written)
 }
 
 /// The text of a body.

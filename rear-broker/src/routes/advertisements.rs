@@ -51,13 +51,13 @@ pub(super) async fn publish(
 ) -> Result<Response<Body>, Failure> {
     let body = caller.whole_body(body).await?;
     let mut familiar = caller.take_familiar();
-    let command = match familiar.as_mut().and_then(|familiar| familiar.understand(&body)) {
-        Some(command) => command,
-        None => {
-            let command = understand(&body, caller.id())?;
-            familiar = Familiar::new(&body, &command).map(Box::new);
-            command
-        }
+    let known = familiar.as_mut().and_then(|familiar| familiar.understand(&body));
+    let command = if let Some(command) = known {
+        command
+    } else {
+        let command = understand(&body, caller.id())?;
+        familiar = Familiar::new(&body, &command).map(Box::new);
+        command
     };
     broker.advertise(command).await?;
     let view = broker.store.view();

@@ -29,6 +29,21 @@ const MAX_ANSWER: usize = 64 << 20;
 /// No place of a node.
 const NOBODY: usize = usize::MAX;
 
+/// What a node says of the leader.
+#[derive(Debug, Clone, Copy)]
+struct Said {
+    /// The last term that it knows.
+    term: u64,
+    /// Its place, if it is the leader.
+    place: Option<usize>,
+}
+
+/// The leader, unless others know of a later one.
+fn leader_of(said: &[Said]) -> Option<usize> {
+    let last = said.iter().map(|said| said.term).max()?;
+    said.iter().find_map(|said| said.place.filter(|_| said.term == last))
+}
+
 /// The nodes.
 pub(super) struct Remote {
     options: EtcdOptions,
@@ -110,19 +125,17 @@ impl Remote {
         self.ask(leader.unwrap_or_else(|| self.favourite()), question).await
     }
 
-    /// Finds out which node is the leader: the one that says so in the latest term.
+    /// Finds out which node is the leader: the one that says so in the latest term that any of them knows.
     pub(super) async fn find_leader(&self) {
-        let mut found = None;
+        let mut said = Vec::new();
         for place in 0..self.options.endpoints.len() {
             let status = self.ask(place, |mut client| async move { client.status().await }).await;
             let Ok(status) = status else { continue };
             let own = status.header().map(etcd_client::ResponseHeader::member_id);
-            if own == Some(status.leader()) {
-                found = found.max(Some((status.raft_term(), place)));
-            }
+            let leads = own == Some(status.leader());
+            said.push(Said { term: status.raft_term(), place: leads.then_some(place) });
         }
-        let place = found.map_or(NOBODY, |(_, place)| place);
-        self.leader.store(place, Ordering::Relaxed);
+        self.leader.store(leader_of(&said).unwrap_or(NOBODY), Ordering::Relaxed);
     }
 
     fn favourite(&self) -> usize {
@@ -281,5 +294,20 @@ fn trouble(error: &etcd_client::Error) -> Trouble {
         }
         Error::InvalidArgs(_) | Error::InvalidUri(_) => Trouble::Refused(text),
         _ => Trouble::Unheard(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leader_that_others_know_to_be_replaced_is_none() {
+        let said = |term, place| Said { term, place };
+        let (first, third) = (Some(0), Some(2));
+        assert_eq!(leader_of(&[]), None, "nobody answers");
+        assert_eq!(leader_of(&[said(4, None), said(4, None), said(4, third)]), third);
+        assert_eq!(leader_of(&[said(4, first), said(5, None), said(5, third)]), third);
+        assert_eq!(leader_of(&[said(4, first), said(5, None)]), None, "it cannot be reached");
     }
 }

@@ -208,7 +208,7 @@ mod tests {
     const SLOW: Duration = Duration::from_millis(4);
     const NAP: Duration = Duration::from_micros(125);
     /// Whoever comes comes earlier, on any machine.
-    const LONG: Duration = Duration::from_secs(60);
+    const LONG: Duration = Duration::from_mins(1);
 
     fn someone() -> Work {
         Work::ConfirmClock(Reply::new(|_| ()))

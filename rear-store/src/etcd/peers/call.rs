@@ -64,7 +64,7 @@ impl Caller {
         match called {
             Some((Ok(Ok(answer)), stream)) => {
                 self.connection = Some((broker, stream));
-                return Called::Answered(answer);
+                Called::Answered(answer)
             }
             unanswered => {
                 self.silent = Some((broker, Instant::now()));
