@@ -1,7 +1,14 @@
 //! Moments as RFC 3339 writes them (`2026-01-02T15:04:05Z`): the one place that knows the calendar.
 
+use jiff::fmt::temporal::DateTimePrinter;
 use rear_engine::Timestamp;
 use thiserror::Error;
+
+/// In nanoseconds.
+const SECOND: i64 = 1_000_000_000;
+
+/// How moments are written.
+const PRINTER: DateTimePrinter = DateTimePrinter::new();
 
 /// Why a text is not a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -48,8 +55,10 @@ fn unknown_to_the_calendar(text: &str) -> MomentError {
 #[must_use]
 pub fn text(moment: Timestamp) -> String {
     let nanos = moment.as_nanos();
+    let (seconds, rest) = (nanos.div_euclid(SECOND), nanos.rem_euclid(SECOND));
     // Years 1677 to 2262 are a part of what the calendar covers.
-    jiff::Timestamp::from_nanosecond(nanos.into()).unwrap_or_default().to_string()
+    let moment = i32::try_from(rest).ok().and_then(|rest| jiff::Timestamp::new(seconds, rest).ok());
+    PRINTER.timestamp_to_string(&moment.unwrap_or_default())
 }
 
 /// The shape alone: the calendar is not looked at yet. What reads calendars also takes other standards.

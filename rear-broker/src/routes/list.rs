@@ -1,5 +1,7 @@
 //! What all lists share: how they are asked for, and the link to the next page.
 
+use std::iter;
+
 use axum::body::Body;
 use axum::extract::FromRequestParts;
 use axum::extract::rejection::QueryRejection;
@@ -11,6 +13,7 @@ use rear_api::problem::{Code, Problem};
 use rear_store::Position;
 use rear_store::view::{Cursor, CursorError};
 use serde::de::DeserializeOwned;
+use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Failure, json};
@@ -22,6 +25,14 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
+        // Most addresses have none, and nothing has to be taken apart to see that.
+        let none =
+            MapDeserializer::<_, serde::de::value::Error>::new(iter::empty::<(&str, &str)>());
+        if parts.uri.query().is_none()
+            && let Ok(nothing) = T::deserialize(none)
+        {
+            return Ok(Self(nothing));
+        }
         let query = axum::extract::Query::try_from_uri(&parts.uri);
         let query = query.map_err(|error: QueryRejection| unreadable(error.body_text()))?;
         Ok(Self(query.0))
