@@ -64,12 +64,21 @@ fn hold_message(reservation: &rear_engine::Reservation) -> String {
     format!("Hold {} for requester {requester}", amounts(reservation))
 }
 
+/// Most amounts are shorter: their text need not grow.
+const MOST_AMOUNTS: usize = 32;
+
 fn amounts(reservation: &rear_engine::Reservation) -> String {
-    let part = |dimension: Dimension| {
+    let mut text = String::with_capacity(MOST_AMOUNTS);
+    for dimension in reservation.ask.dimensions() {
         let amount = reservation.ask.resources().get(dimension);
-        format!("{} {}", QuantityText::of(dimension, amount), word(dimension))
-    };
-    reservation.ask.dimensions().map(part).collect::<Vec<_>>().join(" / ")
+        if !text.is_empty() {
+            text.push_str(" / ");
+        }
+        text.push_str(&QuantityText::of(dimension, amount).0);
+        text.push(' ');
+        text.push_str(word(dimension));
+    }
+    text
 }
 
 const fn word(dimension: Dimension) -> &'static str {

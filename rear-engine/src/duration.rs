@@ -183,23 +183,25 @@ impl fmt::Display for Duration {
 fn print_clock(f: &mut fmt::Formatter<'_>, nanos: u64) -> fmt::Result {
     const SECOND: u64 = self::SECOND.cast_unsigned();
     let minutes = nanos / SECOND / 60;
+    let mut digits = itoa::Buffer::new();
     if minutes >= 60 {
-        write!(f, "{}h", minutes / 60)?;
+        f.write_str(digits.format(minutes / 60))?;
+        f.write_str("h")?;
     }
     if minutes > 0 {
-        write!(f, "{}m", minutes % 60)?;
+        f.write_str(digits.format(minutes % 60))?;
+        f.write_str("m")?;
     }
     print_decimal(f, nanos % (60 * SECOND), SECOND, "s")
 }
 
 /// `nanos / unit` with as many decimals as it needs.
 fn print_decimal(f: &mut fmt::Formatter<'_>, nanos: u64, unit: u64, name: &str) -> fmt::Result {
-    write!(f, "{}", nanos / unit)?;
-    let places = usize::try_from(unit.ilog10()).unwrap_or_default();
-    let fraction = format!("{:0places$}", nanos % unit);
-    let fraction = fraction.trim_end_matches('0');
-    if !fraction.is_empty() {
-        write!(f, ".{fraction}")?;
+    f.write_str(itoa::Buffer::new().format(nanos / unit))?;
+    if nanos % unit != 0 {
+        let places = usize::try_from(unit.ilog10()).unwrap_or_default();
+        let fraction = format!("{:0places$}", nanos % unit);
+        write!(f, ".{}", fraction.trim_end_matches('0'))?;
     }
     f.write_str(name)
 }

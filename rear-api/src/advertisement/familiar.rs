@@ -23,6 +23,8 @@ pub struct Familiar {
     said: Gapped<Gap>,
     cluster: ClusterId,
     advertisement: Advertisement,
+    /// Its timestamp, as it is written in answers.
+    timestamp: String,
     holding: Option<Vec<Holding>>,
     shown: Option<(Standing, Gapped<Gap>)>,
 }
@@ -46,6 +48,7 @@ impl Familiar {
             said: Said::gaps(body)?,
             cluster: cluster.clone(),
             advertisement: (**advertisement).clone(),
+            timestamp: moment::text(advertisement.timestamp),
             holding: holding.clone(),
             shown: None,
         })
@@ -54,15 +57,21 @@ impl Familiar {
     /// What a body means that says the same later; `None` where it says anything else.
     pub fn understand(&mut self, body: &[u8]) -> Option<Command> {
         let told = &self.advertisement;
-        let (mut timestamp, mut order) = (told.timestamp, told.order);
+        let (mut timestamp, mut written, mut order) = (told.timestamp, "", told.order);
         self.said.read(body, |gap, text| {
             match (gap, &mut order) {
-                (Gap::Timestamp, _) => timestamp = moment::read(text).ok()?,
+                (Gap::Timestamp, _) => (timestamp, written) = (moment::read(text).ok()?, text),
                 (Gap::Sequence, Some(order)) => order.sequence = whole_number(text)?,
                 _ => return None,
             }
             Some(())
         })?;
+        self.timestamp.clear();
+        if is_as_we_write(written) {
+            self.timestamp.push_str(written);
+        } else {
+            self.timestamp.push_str(&moment::text(timestamp));
+        }
         self.advertisement.timestamp = timestamp;
         self.advertisement.order = order;
         Some(Command::Advertise {
@@ -86,17 +95,16 @@ impl Familiar {
         let is_so = self.is_of(seen) && *standing == Standing::of(seen);
         let told = &self.advertisement;
         is_so.then(|| {
-            answer.write(|gap, text| match gap {
-                Gap::Timestamp => text.extend(moment::text(told.timestamp).bytes()),
-                Gap::ReceivedAt => text.extend(moment::text(received_at).bytes()),
-                Gap::Sequence => {
-                    text.extend(
-                        told.order
-                            .map(|order| order.sequence.to_string())
-                            .unwrap_or_default()
-                            .bytes(),
-                    );
+            answer.write(|gap, text| match (gap, told.order) {
+                (Gap::Timestamp, _) => text.extend_from_slice(self.timestamp.as_bytes()),
+                (Gap::ReceivedAt, _) => {
+                    text.extend_from_slice(moment::text(received_at).as_bytes());
                 }
+                (Gap::Sequence, Some(order)) => {
+                    text.extend_from_slice(order.sequence.to_string().as_bytes());
+                }
+                // Then the answer has none either.
+                (Gap::Sequence, None) => {}
             })
         })
     }
@@ -122,6 +130,11 @@ impl Standing {
         let Seen { record: _, reserved, available, score, fresh, recovering } = *seen;
         Self { reserved, available, score, fresh, recovering }
     }
+}
+
+/// Whether a moment is written as in answers: most are, in whole seconds and UTC.
+fn is_as_we_write(moment: &str) -> bool {
+    moment.len() == "2026-01-02T15:04:05Z".len() && moment.ends_with('Z')
 }
 
 /// As JSON writes it and serde reads it: nothing before the digits, and no zero before others.

@@ -13,7 +13,7 @@ use rear_engine::{
 };
 
 pub(crate) fn cluster() -> BoxedStrategy<ClusterId> {
-    "[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?(\\.[a-z0-9]{1,20}){0,2}"
+    "[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?(\\.[a-z0-9]{1,19}){0,2}"
         .prop_map(|text| text.parse().unwrap())
         .boxed()
 }

@@ -38,20 +38,20 @@ pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 /// Gives requests their ids: unlike those of another start, and short.
 #[derive(Debug)]
 pub(crate) struct RequestIds {
-    start: u32,
+    start: String,
     next: AtomicU64,
 }
 
 impl Default for RequestIds {
     fn default() -> Self {
         let (start, ..) = Uuid::new_v4().as_fields();
-        Self { start, next: AtomicU64::new(1) }
+        Self { start: format!("{start:08x}-"), next: AtomicU64::new(1) }
     }
 }
 
 impl RequestIds {
     fn next(&self) -> String {
-        format!("{:08x}-{:x}", self.start, self.next.fetch_add(1, Ordering::Relaxed))
+        format!("{}{:x}", self.start, self.next.fetch_add(1, Ordering::Relaxed))
     }
 }
 
