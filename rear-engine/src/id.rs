@@ -113,14 +113,15 @@ impl ReservationId {
 
 impl fmt::Display for ReservationId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Written with every answer: digit by digit, which `{:032x}` of 128 bits does ten times slower.
-        let mut digits = [0; RESERVATION_DIGITS];
-        let nibbles = self.0.to_be_bytes().into_iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
-        for (digit, nibble) in digits.iter_mut().zip(nibbles) {
-            *digit = HEXADECIMAL[usize::from(nibble)];
+        // In every answer: by hand, as `{:032x}` of 128 bits takes ten times as long, and at once, so that a text grows once.
+        let mut text = [0; RESERVATION_PREFIX.len() + RESERVATION_DIGITS];
+        let (prefix, digits) = text.split_at_mut(RESERVATION_PREFIX.len());
+        prefix.copy_from_slice(RESERVATION_PREFIX.as_bytes());
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0.to_be_bytes()) {
+            pair[0] = HEXADECIMAL[usize::from(byte >> 4)];
+            pair[1] = HEXADECIMAL[usize::from(byte & 0xf)];
         }
-        f.write_str(RESERVATION_PREFIX)?;
-        f.write_str(std::str::from_utf8(&digits).map_err(|_| fmt::Error)?)
+        f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 

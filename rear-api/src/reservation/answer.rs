@@ -113,8 +113,8 @@ impl From<&rear_engine::Reservation> for Reservation {
         Self {
             id: reservation.id.to_string(),
             name: None,
-            requester_id: reservation.requester().to_string(),
-            target_cluster_id: reservation.provider.to_string(),
+            requester_id: reservation.requester().as_str().to_owned(),
+            target_cluster_id: reservation.provider.as_str().to_owned(),
             requested_resources: reservation.ask.resources().into(),
             priority: terms.priority,
             duration: terms.duration.map(|length| length.to_string()),
