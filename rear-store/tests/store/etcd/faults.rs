@@ -154,7 +154,7 @@ fn what_only_one_broker_has_is_not_buried_by_a_snapshot_of_those_who_went_on_wit
     eventually(refused).unwrap();
     // One that has never followed it cannot notice.
     let c = start(&place, "c");
-    for round in 2..300 {
+    for round in 2..600 {
         eventually(|| c.submit(reserve(round, None)).ok()).unwrap();
     }
     snapshot_after(&c, 250);
