@@ -20,7 +20,7 @@ use crate::rows::{WriteRows, write_batch, write_meta};
 use crate::shared::Head;
 
 /// So many entries are synced together, at most.
-const MAX_UNSYNCED: u32 = 256;
+const MAX_UNSYNCED: u32 = 1024;
 
 /// So long an entry waits at most to be synced.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
