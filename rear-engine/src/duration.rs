@@ -198,7 +198,7 @@ fn print_clock(f: &mut fmt::Formatter<'_>, nanos: u64) -> fmt::Result {
 /// `nanos / unit` with as many decimals as it needs.
 fn print_decimal(f: &mut fmt::Formatter<'_>, nanos: u64, unit: u64, name: &str) -> fmt::Result {
     f.write_str(itoa::Buffer::new().format(nanos / unit))?;
-    if nanos % unit != 0 {
+    if !nanos.is_multiple_of(unit) {
         let places = usize::try_from(unit.ilog10()).unwrap_or_default();
         let fraction = format!("{:0places$}", nanos % unit);
         write!(f, ".{}", fraction.trim_end_matches('0'))?;
