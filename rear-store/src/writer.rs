@@ -34,7 +34,7 @@ use crate::shared::Origin;
 use crate::store::{Answer, Health, Shared, StartError, SubmitError};
 use crate::timekeeper::Reading;
 use crate::view::View;
-use gather::{Asked, Gathering};
+use gather::{Crowd, Gathering};
 use keeper::Keeper;
 use order::weight;
 use portion::Portion;
@@ -238,7 +238,7 @@ impl Writer {
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
             self.shared.meters.taken(work.iter().filter(|work| work.is_awaited()).count());
-            let (asked, began) = (Asked::of(&work), self.clock.read().monotonic);
+            let (asked, began) = (Crowd::of(&work), self.clock.read().monotonic);
             self.process(work)?;
             let took = self.clock.read().monotonic.as_nanos().saturating_sub(began.as_nanos());
             self.gathering.took(asked, std::time::Duration::from_nanos(took.unsigned_abs()));

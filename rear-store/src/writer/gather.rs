@@ -41,7 +41,7 @@ const MOST_SKIPPED: u32 = 64;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Gathering {
     /// How many waited for the last one, and how much was handed over for one of the last ones.
-    asked: Asked,
+    asked: Crowd,
     took: Duration,
     /// For how many batches no more than before was handed over.
     less: u32,
@@ -50,14 +50,14 @@ pub(super) struct Gathering {
 
 /// How much waits for a batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct Crowd {
     /// Callers of this broker.
     own: usize,
     /// Commands that other brokers have handed over.
     handed: usize,
 }
 
-impl Asked {
+impl Crowd {
     /// How much of this waits, here or at another broker.
     pub(super) fn of(work: &[Work]) -> Self {
         work.iter().fold(Self::default(), |Self { own, handed }, work| match work {
@@ -92,7 +92,7 @@ impl Patience {
 
 impl Gathering {
     /// So many waited for a batch, and it took so long.
-    pub(super) fn took(&mut self, asked: Asked, took: Duration) {
+    pub(super) fn took(&mut self, asked: Crowd, took: Duration) {
         (self.asked.own, self.took) = (asked.own, took);
         self.less += 1;
         if asked.handed >= self.asked.handed || self.less == REMEMBERED {
@@ -145,7 +145,7 @@ impl Gathering {
         (u32::try_from(all.as_nanos() / nap.as_nanos()).unwrap_or(LOOKS), nap)
     }
 
-    fn misses_many(&self, there: Asked) -> bool {
+    fn misses_many(&self, there: Crowd) -> bool {
         self.asked.handed.saturating_sub(there.handed) >= MANY
     }
 
@@ -188,8 +188,8 @@ impl Taken {
         self.bytes >= self.limit
     }
 
-    fn asked(&self) -> Asked {
-        Asked::of(&self.work)
+    fn asked(&self) -> Crowd {
+        Crowd::of(&self.work)
     }
 }
 
@@ -223,7 +223,7 @@ mod tests {
 
     fn after(own: usize, handed: usize, took: Duration) -> Gathering {
         let mut gathering = Gathering::default();
-        gathering.took(Asked { own, handed }, took);
+        gathering.took(Crowd { own, handed }, took);
         gathering
     }
 
@@ -296,7 +296,7 @@ mod tests {
         let mut gathering = after(1, 40, LONG);
         let coming = come_later(&sender, vec![handed(20), someone(), handed(20)]);
         let taken = gathering.take_between(someone(), &waiting, usize::MAX, LONG, |_| ());
-        assert_eq!(Asked::of(&taken), Asked { own: 2, handed: 40 });
+        assert_eq!(Crowd::of(&taken), Crowd { own: 2, handed: 40 });
         coming.join().expect("no panic");
     }
 
@@ -304,10 +304,10 @@ mod tests {
     fn brokers_that_take_turns_are_waited_for_together() {
         let mut gathering = after(20, 42, SLOW);
         for _ in 1..REMEMBERED {
-            gathering.took(Asked { own: 20, handed: 21 }, SLOW);
+            gathering.took(Crowd { own: 20, handed: 21 }, SLOW);
             assert_eq!(gathering.asked.handed, 42, "what was missing may come the next time");
         }
-        gathering.took(Asked { own: 20, handed: 21 }, SLOW);
+        gathering.took(Crowd { own: 20, handed: 21 }, SLOW);
         assert_eq!(gathering.asked.handed, 21, "it does not come any more");
     }
 
@@ -316,7 +316,7 @@ mod tests {
         let mut waits = Vec::new();
         let mut gathering = Gathering::default();
         for batch in 0..300 {
-            gathering.took(Asked { own: 1, handed: 40 }, Duration::from_micros(1));
+            gathering.took(Crowd { own: 1, handed: 40 }, Duration::from_micros(1));
             let before = gathering.patience;
             assert_eq!(take(&mut gathering, some(1, 0)).0, 1);
             if before.skip == 0 {
@@ -328,7 +328,7 @@ mod tests {
             gathering.patience.is_there();
         }
         let (sender, waiting) = channel();
-        gathering.took(Asked { own: 1, handed: 40 }, LONG);
+        gathering.took(Crowd { own: 1, handed: 40 }, LONG);
         let coming = come_later(&sender, vec![handed(40)]);
         gathering.take_between(someone(), &waiting, usize::MAX, LONG, |_| ());
         assert_eq!(gathering.patience, Patience::default(), "whoever comes is waited for again");
@@ -348,6 +348,6 @@ mod tests {
     #[test]
     fn news_of_others_are_nobody_who_waits() {
         let work = [Work::Follow, someone(), handed(3), Work::Follow];
-        assert_eq!(Asked::of(&work), Asked { own: 1, handed: 3 });
+        assert_eq!(Crowd::of(&work), Crowd { own: 1, handed: 3 });
     }
 }
